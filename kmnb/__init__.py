@@ -1,0 +1,58 @@
+"""kmnb: work with tool results that are far too large to read. Sip, don't slurp.
+
+Names are loaded on first use, so that ``import kmnb`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kmnb._connect import connect, open_store
+    from kmnb.errors import KmnbError
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "connect": "kmnb._connect",
+    "open_store": "kmnb._connect",
+    "KmnbError": "kmnb.errors",
+}
+_MODULES = frozenset({"contract", "errors", "integrations", "sandbox", "testing"})
+
+__all__ = ["KmnbError", "__version__", "connect", "open_store"]
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in _WHERE:
+        value = getattr(importlib.import_module(_WHERE[name]), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"kmnb.{name}")
+    else:
+        raise AttributeError(f"module 'kmnb' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_WHERE, *_MODULES})
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Bring ``%artifact`` and ``%%compute``; called by ``%load_ext kmnb``."""
+    from kmnb.frontends import magics
+
+    magics.load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Undo :func:`load_ipython_extension` exactly."""
+    from kmnb.frontends import magics
+
+    magics.unload(shell)
+
+
+def _jupyter_server_extension_points() -> list[dict[str, str]]:
+    return [{"module": "kmnb.frontends.server"}]

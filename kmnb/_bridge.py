@@ -1,0 +1,299 @@
+"""The only place where blocking code runs a coroutine.
+
+A notebook's main thread already runs an event loop, so kmnb owns a daemon thread with a loop of its own. Blocking
+calls hand their coroutine to it and wait; on any exception in the waiting thread, KeyboardInterrupt included, the
+task is cancelled and given :data:`GRACE_SECONDS` to clean up. Coroutines awaited on a foreign loop are handed over
+too, with a heartbeat, since an ipykernel delivers an interrupt only when its loop wakes (ipython/ipykernel#881).
+
+After a fork the child makes a new thread on first use.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import concurrent.futures
+import contextlib
+import contextvars
+import functools
+import os
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+T = TypeVar("T")
+S = TypeVar("S")
+P = ParamSpec("P")
+
+GRACE_SECONDS = 0.2
+"""How long a cancelled task may clean up before the caller gets control back."""
+
+HEARTBEAT_SECONDS = 0.1
+"""How often a foreign loop is woken while it waits for a bridged call."""
+
+
+class _Runner:
+    """One daemon thread with one event loop."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.pid = os.getpid()
+        self.thread = threading.Thread(target=self._main, name="kmnb-loop", daemon=True)
+        self.thread.start()
+
+    def _main(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+        with contextlib.suppress(RuntimeError):
+            self.loop.close()
+
+    def stop(self) -> None:
+        """Cancel what still runs and end the thread; bounded, for the interpreter's exit."""
+        if self.pid != os.getpid() or not self.thread.is_alive():
+            return
+        with contextlib.suppress(Exception):
+            asyncio.run_coroutine_threadsafe(_wind_down(), self.loop).result(timeout=2)
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(timeout=1)
+
+
+async def _wind_down() -> None:
+    for close in reversed(_closers):
+        with contextlib.suppress(Exception):
+            await asyncio.wait_for(close(), 1)
+    _closers.clear()
+    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in others:
+        task.cancel()
+    if others:
+        await asyncio.wait(others, timeout=GRACE_SECONDS)
+
+
+_lock = threading.Lock()
+_runner: _Runner | None = None
+_closers: list[Callable[[], Awaitable[None]]] = []
+
+
+def _current() -> _Runner:
+    global _runner  # noqa: PLW0603 - one loop a process is the point of this module
+    runner = _runner
+    if runner is not None and runner.pid == os.getpid() and runner.thread.is_alive():
+        return runner
+    with _lock:
+        if _runner is None or _runner.pid != os.getpid() or not _runner.thread.is_alive():
+            _runner = _Runner()
+            atexit.register(_runner.stop)
+        return _runner
+
+
+def _after_fork() -> None:
+    global _runner, _lock  # noqa: PLW0603 - the child must not use the parent's thread or a held lock
+    _runner, _lock = None, threading.Lock()
+    _closers.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def on_exit(close: Callable[[], Awaitable[None]]) -> Callable[[], None]:
+    """Have a coroutine function awaited on kmnb's loop when the interpreter ends.
+
+    Args:
+        close: Called without arguments, at most one second.
+
+    Returns:
+        A function that takes the registration back.
+    """
+    _closers.append(close)
+
+    def forget() -> None:
+        with contextlib.suppress(ValueError):
+            _closers.remove(close)
+
+    return forget
+
+
+class _Job:
+    """A coroutine under way on kmnb's loop."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        runner = _current()
+        if threading.current_thread() is runner.thread:
+            coroutine.close()
+            raise RuntimeError("a blocking kmnb call inside a kmnb coroutine; await its _async twin instead")
+        self.loop = runner.loop
+        self.task: asyncio.Task[Any] | None = None
+        self.outcome: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        self.coroutine = coroutine
+        context = contextvars.copy_context()
+        self.loop.call_soon_threadsafe(self._start, context)
+
+    def _start(self, context: contextvars.Context) -> None:
+        self.task = self.loop.create_task(self.coroutine, context=context)
+        self.task.add_done_callback(self._finish)
+
+    def _finish(self, task: asyncio.Task[Any]) -> None:
+        if task.cancelled():
+            self.outcome.set_exception(concurrent.futures.CancelledError())
+        elif (error := task.exception()) is not None:
+            self.outcome.set_exception(error)
+        else:
+            self.outcome.set_result(task.result())
+
+    def cancel(self) -> None:
+        self.loop.call_soon_threadsafe(lambda: self.task.cancel() if self.task is not None else None)
+
+
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine on kmnb's loop and wait for it.
+
+    Args:
+        coroutine: What to run.
+
+    Returns:
+        Its result.
+
+    Raises:
+        RuntimeError: Called on kmnb's own loop thread, which would wait for itself.
+    """
+    job = _Job(coroutine)
+    try:
+        return job.outcome.result()  # type: ignore[no-any-return]
+    except BaseException:
+        if not job.outcome.done():
+            job.cancel()
+            with contextlib.suppress(BaseException):
+                job.outcome.exception(timeout=GRACE_SECONDS)
+        raise
+
+
+async def bridge(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Await a coroutine on kmnb's loop from any loop.
+
+    Args:
+        coroutine: What to run.
+
+    Returns:
+        Its result. When the awaiting task is cancelled, the coroutine is cancelled too.
+    """
+    runner = _current()
+    if asyncio.get_running_loop() is runner.loop:
+        return await coroutine
+    job = _Job(coroutine)
+    waiter = asyncio.wrap_future(job.outcome)
+    try:
+        while not waiter.done():
+            await asyncio.wait({waiter}, timeout=HEARTBEAT_SECONDS)
+        return waiter.result()  # type: ignore[no-any-return]
+    except BaseException:
+        if not job.outcome.done():
+            job.cancel()
+            await asyncio.wait({waiter}, timeout=GRACE_SECONDS)
+        raise
+
+
+def iterate(source: AsyncIterator[T]) -> Iterator[T]:
+    """Walk an async iterator from blocking code, one item at a time.
+
+    Args:
+        source: An async iterator; it is closed when the walk ends, also early.
+
+    Yields:
+        Its items.
+    """
+    try:
+        while True:
+            try:
+                item = run(_next(source))
+            except StopAsyncIteration:
+                return
+            yield item
+    finally:
+        run(_close(source))
+
+
+async def bridge_iterate(source: AsyncIterator[T]) -> AsyncIterator[T]:
+    """Walk an async iterator of kmnb's loop from any loop.
+
+    Args:
+        source: An async iterator; it is closed when the walk ends, also early.
+
+    Yields:
+        Its items.
+    """
+    try:
+        while True:
+            try:
+                item = await bridge(_next(source))
+            except StopAsyncIteration:
+                return
+            yield item
+    finally:
+        await bridge(_close(source))
+
+
+async def _next(source: AsyncIterator[T]) -> T:
+    return await source.__anext__()
+
+
+async def _close(source: AsyncIterator[Any]) -> None:
+    close = getattr(source, "aclose", None)
+    if close is not None:
+        await close()
+
+
+def blocking(method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[S, P], T]:
+    """Make the blocking twin of a coroutine method; it keeps signature and docstring."""
+
+    @functools.wraps(method)
+    def twin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return run(method(self, *args, **kwargs))
+
+    return _named(twin, method.__name__.lstrip("_"), method.__doc__)
+
+
+def bridged(
+    method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+    """Make the ``_async`` twin of a coroutine method, safe to await on any loop."""
+
+    @functools.wraps(method)
+    def twin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
+        return bridge(method(self, *args, **kwargs))
+
+    name = method.__name__.lstrip("_")
+    return _named(twin, f"{name}_async", f"Coroutine twin of :meth:`{name}`, safe to await on any loop.")
+
+
+def blocking_iter(
+    method: Callable[Concatenate[S, P], AsyncIterator[T]],
+) -> Callable[Concatenate[S, P], Iterator[T]]:
+    """Make the blocking twin of an async iterator method."""
+
+    @functools.wraps(method)
+    def twin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        return iterate(method(self, *args, **kwargs))
+
+    return _named(twin, method.__name__.lstrip("_"), method.__doc__)
+
+
+def bridged_iter(
+    method: Callable[Concatenate[S, P], AsyncIterator[T]],
+) -> Callable[Concatenate[S, P], AsyncIterator[T]]:
+    """Make the ``_async`` twin of an async iterator method, safe to walk on any loop."""
+
+    @functools.wraps(method)
+    def twin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+        return bridge_iterate(method(self, *args, **kwargs))
+
+    name = method.__name__.lstrip("_")
+    return _named(twin, f"{name}_async", f"Async iterator twin of :meth:`{name}`, safe to walk on any loop.")
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def _named(function: _F, name: str, doc: str | None) -> _F:
+    function.__name__, function.__doc__ = name, doc
+    function.__qualname__ = function.__qualname__.rpartition(".")[0] + "." + name
+    return function

@@ -1,0 +1,1 @@
+"""Content formats, one a file. Each file exposes ``FORMAT``; none does I/O."""

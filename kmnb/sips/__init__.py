@@ -1,0 +1,1 @@
+"""Sips: pure, bounded reads, one operation a file. Each file exposes ``SIP``."""

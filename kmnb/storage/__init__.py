@@ -1,0 +1,1 @@
+"""Stores: bytes in, bytes out. See ``_protocols`` for what every backend guarantees."""
