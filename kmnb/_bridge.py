@@ -87,7 +87,7 @@ def _current() -> _Runner:
 
 
 def _after_fork() -> None:
-    global _runner, _lock  # noqa: PLW0603 - the child must not use the parent's thread or a held lock
+    global _runner, _lock
     _runner, _lock = None, threading.Lock()
     _closers.clear()
 

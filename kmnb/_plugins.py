@@ -51,9 +51,7 @@ def load(package: str, group: str, name: str, attribute: str) -> Any:
     known = names(package, group)
     if name not in known:
         near = difflib.get_close_matches(name, known, n=3) or known
-        raise UnknownPlugin(
-            f"{group.rpartition('.')[2]} {name!r}", "there is none", f"Known: {', '.join(near)}"
-        )
+        raise UnknownPlugin(f"{group.rpartition('.')[2]} {name!r}", "there is none", f"Known: {', '.join(near)}")
     points = _entry_points(group)
     if name in points:
         return points[name].load()
