@@ -73,7 +73,7 @@ class KmnbError(Exception):
         raise AttributeError(name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.thing, self.reason, self.next_step, self.facts)
+        return _rebuild, (type(self), (self.thing, self.reason, self.next_step), self.facts)
 
     def __str__(self) -> str:
         text = f"{self.thing}: {self.reason}" if self.reason else self.thing
@@ -82,9 +82,9 @@ class KmnbError(Exception):
         return clip(text)
 
 
-def _rebuild(kind: type[KmnbError], thing: str, reason: str, step: str, facts: dict[str, Any]) -> KmnbError:
+def _rebuild(kind: type[KmnbError], texts: tuple[str, str, str], facts: dict[str, Any]) -> KmnbError:
     """Make an error again from its facts, so that errors can be pickled."""
-    return kind(thing, reason, step, **facts)
+    return kind(*texts, **facts)
 
 
 class BadRequest(KmnbError, ValueError):

