@@ -1,1 +1,54 @@
 """Stores: bytes in, bytes out. See ``_protocols`` for what every backend guarantees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kmnb import _plugins
+from kmnb._bridge import run
+from kmnb.errors import UnknownPlugin
+from kmnb.storage._protocols import Backend, BackendPlugin
+from kmnb.storage._store import Store
+from kmnb.storage._urls import split_url
+
+__all__ = ["Store", "open_backend", "open_store"]
+
+_PACKAGE, _GROUP = "kmnb.storage.backends", "kmnb.backends"
+
+
+async def open_backend(url: str, **options: Any) -> Backend:
+    """Open a store by its URL; what is missing is made.
+
+    Args:
+        url: ``memory://``, ``file:///path``, ``nats://host``, ``nats+embedded:///path``, ``s3://bucket/prefix``,
+            ``gs://…``, ``az://…``.
+        options: Options of the backend; the URL's query may hold them too.
+
+    Returns:
+        Areas of objects and records, and perhaps a bus. Its verbs run on kmnb's own loop.
+
+    Raises:
+        BadRequest: It is no URL, or an option is unknown.
+        UnknownPlugin: No backend opens that scheme; near names are listed.
+        StoreUnavailable: The store does not answer within the connect time-out.
+        StoreDenied: It refuses the credentials.
+    """
+    scheme = split_url(url).scheme
+    # nats+embedded is opened by the file nats: what stands before the plus names the file.
+    plugin: BackendPlugin = _plugins.load(_PACKAGE, _GROUP, scheme.partition("+")[0], "BACKEND")
+    if scheme not in plugin.schemes:
+        raise UnknownPlugin(f"store scheme {scheme!r}", "there is none", f"Known: {', '.join(plugin.schemes)}")
+    return await plugin.open(url, options)
+
+
+def open_store(url: str, **options: Any) -> Store:
+    """Open a store of bytes by its URL; see :func:`open_backend` for schemes and errors.
+
+    Args:
+        url: The store's URL.
+        options: Options of the backend.
+
+    Returns:
+        A store with blocking verbs and ``_async`` twins.
+    """
+    return Store(run(open_backend(url, **options)))

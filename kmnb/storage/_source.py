@@ -1,0 +1,100 @@
+"""Whatever may be stored, as blocks of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator
+from contextlib import aclosing
+from os import PathLike
+from typing import BinaryIO, TypeAlias, cast
+
+from kmnb.core.bounds import WINDOW_BYTES
+from kmnb.errors import BadRequest
+from kmnb.storage._protocols import Attributes, Source
+from kmnb.storage._threads import in_thread
+
+Block: TypeAlias = bytes | memoryview
+
+_STEP = "Give bytes, a path, a binary file, or an iterator of bytes; encode text first"
+
+
+def known_size(source: Source) -> int | None:
+    """Tell the size of a source in bytes where it is known without reading it."""
+    return memoryview(source).nbytes if isinstance(source, bytes | bytearray | memoryview) else None
+
+
+def final_attributes(attributes: Attributes | None) -> dict[str, str]:
+    """Get the attributes once the last byte was read; a function is called here.
+
+    Raises:
+        BadRequest: A name or a value is not text.
+    """
+    found = dict((attributes() if callable(attributes) else attributes) or {})
+    for name, value in found.items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise BadRequest(f"attribute {name!r}", "names and values of attributes are texts")
+    return found
+
+
+async def blocks(source: Source, size: int = WINDOW_BYTES) -> AsyncGenerator[Block, None]:
+    """Walk a source in blocks; files and iterators are read in worker threads.
+
+    Args:
+        source: Bytes, a path, a binary file, an iterable or an async iterable of bytes.
+        size: Largest block in bytes. Small items of an iterable are not joined.
+
+    Yields:
+        Blocks that are not empty. A view of a buffer of the caller is only valid until the next one is asked for.
+
+    Raises:
+        BadRequest: It is none of these, or an item is not bytes.
+    """
+    if isinstance(source, bytes | bytearray | memoryview):
+        for block in _cut(source, size):
+            yield block
+    elif isinstance(source, AsyncIterable):
+        async for item in source:
+            for block in _cut(item, size):
+                yield block
+    else:
+        async with aclosing(_walk(source, size)) as walk:
+            async for block in walk:
+                yield block
+
+
+def _cut(item: object, size: int) -> Iterator[Block]:
+    if not isinstance(item, bytes | bytearray | memoryview):
+        raise BadRequest(f"data of type {type(item).__name__}", "only bytes can be stored", _STEP)
+    view = memoryview(item)
+    if not view.contiguous:
+        view = memoryview(view.tobytes())
+    view = view.cast("B") if view.format != "B" or view.ndim != 1 else view
+    for start in range(0, view.nbytes, size):
+        yield view[start : start + size]
+
+
+async def _walk(source: object, size: int) -> AsyncGenerator[Block, None]:
+    if isinstance(source, PathLike):
+        file = await in_thread(lambda: open(source, "rb"))  # noqa: SIM115 - closed below, in a thread
+        try:
+            async for block in _read(file, size):
+                yield block
+        finally:
+            await in_thread(file.close)
+    elif callable(getattr(source, "read", None)):
+        async for block in _read(cast("BinaryIO", source), size):
+            yield block
+    elif isinstance(source, Iterable) and not isinstance(source, str):
+        items = iter(source)
+        end = object()
+        while (item := await in_thread(lambda: next(items, end))) is not end:
+            for block in _cut(item, size):
+                yield block
+    else:
+        raise BadRequest(f"data of type {type(source).__name__}", "it cannot be stored as it is", _STEP)
+
+
+async def _read(file: BinaryIO, size: int) -> AsyncIterator[Block]:
+    while block := await in_thread(lambda: file.read(size)):
+        if not isinstance(block, bytes | bytearray | memoryview):
+            raise BadRequest("a text file", "only bytes can be stored", "Open the file with mode 'rb'")
+        yield bytes(block) if isinstance(block, bytearray) else block

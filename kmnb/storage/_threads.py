@@ -1,0 +1,105 @@
+"""Blocking calls on daemon threads.
+
+The threads of ``concurrent.futures`` are joined when the interpreter ends, so that one request to a dead server
+would hold up the exit; these are not. A thread that is idle waits for the next call; there are at most
+:data:`MAX_THREADS`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+MAX_THREADS = 32
+"""Most calls under way at once; further ones wait their turn."""
+
+
+class _Pool:
+    def __init__(self) -> None:
+        self.ready = threading.Condition()
+        self.calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
+        self.threads = self.idle = 0
+
+    def submit(self, call: Callable[[], T]) -> Future[T]:
+        future: Future[T] = Future()
+        with self.ready:
+            self.calls.append((call, future))
+            if self.idle >= len(self.calls) or self.threads >= MAX_THREADS:
+                self.ready.notify()
+                return future
+            self.threads += 1
+        threading.Thread(target=self._work, name="kmnb-io", daemon=True).start()
+        return future
+
+    def _work(self) -> None:
+        while True:
+            with self.ready:
+                self.idle += 1
+                while not self.calls:
+                    self.ready.wait()
+                self.idle -= 1
+                call, future = self.calls.popleft()
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(call())
+            except BaseException as error:
+                future.set_exception(error)
+            del call, future
+
+
+_pool = _Pool()
+
+
+def _after_fork() -> None:
+    global _pool  # noqa: PLW0603 - the parent's threads do not exist in the child
+    _pool = _Pool()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+async def in_thread(call: Callable[[], T]) -> T:
+    """Run a short blocking call and wait for it, also when cancelled.
+
+    Args:
+        call: Something that ends soon by itself. It may hold a file descriptor of the caller, who can close it
+            as soon as this returns or raises.
+
+    Returns:
+        What the call returned.
+    """
+    inner = asyncio.wrap_future(_pool.submit(call))
+    try:
+        return await asyncio.shield(inner)
+    except asyncio.CancelledError:
+        with contextlib.suppress(BaseException):
+            await _settled(inner)
+        raise
+
+
+async def _settled(inner: asyncio.Future[Any]) -> None:
+    while not inner.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait({inner})
+    inner.exception()
+
+
+async def in_thread_detached(call: Callable[[], T]) -> T:
+    """Run a blocking call that may take long; when cancelled, leave it to end by itself.
+
+    Args:
+        call: Something that is bounded by its own time-out and holds nothing of the caller.
+
+    Returns:
+        What the call returned.
+    """
+    return await asyncio.wrap_future(_pool.submit(call))

@@ -1,0 +1,177 @@
+"""Files that appear whole and stay: staged under another name, flushed, then linked or renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kmnb.errors import AlreadyExists, ArtifactNotFound, KeySyntaxError, StoreDenied, StoreError, StoreUnavailable
+
+LEFTOVER_SECONDS = 60.0
+"""Age below which a staged file is left alone even if nobody holds it."""
+LOCK_SECONDS = 10.0
+"""How long a writer of records waits for another one."""
+_RACES_MAX = 100
+
+_ERRORS: dict[int, tuple[type[StoreError] | type[KeySyntaxError], str, str]] = {
+    errno.ENOSPC: (StoreError, "the disk is full", "Free some space and try again; nothing was kept of it"),
+    errno.EDQUOT: (StoreError, "the disk quota is used up", "Free some space and try again; nothing was kept of it"),
+    errno.EFBIG: (StoreError, "the file system does not take a file of that size", ""),
+    errno.EACCES: (StoreDenied, "permission denied", "Check the owner and mode of the store's folder"),
+    errno.EPERM: (StoreDenied, "operation not permitted", "Check the owner and mode of the store's folder"),
+    errno.EROFS: (StoreDenied, "the file system is read-only", "Open a store on a writable one"),
+    errno.ENAMETOOLONG: (KeySyntaxError, "its path is too long below this folder", "Use a shorter store folder"),
+    errno.ENOTDIR: (StoreUnavailable, "part of its path is not a folder", "Check the store's folder"),
+}
+
+
+@contextmanager
+def disk_errors(thing: str) -> Iterator[None]:
+    """Turn errors of the operating system into those of kmnb; the rule for all of them is one table."""
+    try:
+        yield
+    except (StoreError, ArtifactNotFound, AlreadyExists):
+        raise
+    except FileNotFoundError:
+        reason = "there is none: never existed, deleted or expired"
+        raise ArtifactNotFound(thing, reason, "List the keys near it to see what is there") from None
+    except OSError as error:
+        kind, reason, step = _ERRORS.get(error.errno or 0, (StoreError, os.strerror(error.errno or 0), ""))
+        raise kind(thing, reason, step, errno=error.errno) from None
+
+
+def sync_folder(path: str) -> None:
+    """Flush a folder, so that names made in it survive a crash."""
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def make_folders(path: str) -> None:
+    """Make a folder and those above it durably; silent when it is there."""
+    missing = []
+    while not os.path.isdir(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    for folder in reversed(missing):
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder)
+        sync_folder(os.path.dirname(folder))
+
+
+def remove_empty(folder: str, top: str) -> None:
+    """Remove a folder and those above it as far as they are empty; ``top`` stays."""
+    with contextlib.suppress(OSError):
+        while folder != top:
+            os.rmdir(folder)
+            folder = os.path.dirname(folder)
+
+
+class Staged:
+    """A file under way. Its lock tells everybody that its writer lives; the kernel lets it go with the process."""
+
+    def __init__(self, folder: str) -> None:
+        self.path = os.path.join(folder, secrets.token_hex(16))
+        self.file = -1
+
+    def open(self) -> Staged:
+        """Make the file."""
+        self.file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return self
+
+    def write(self, block: bytes | memoryview) -> None:
+        """Append bytes."""
+        view = memoryview(block)
+        while view:
+            view = view[os.write(self.file, view) :]
+
+    def publish(self, target: str, *, create_only: bool) -> None:
+        """Flush the file and give it its name.
+
+        Raises:
+            FileExistsError: ``create_only`` and the name is taken.
+        """
+        os.fsync(self.file)
+        folder = os.path.dirname(target)
+        for attempt in range(_RACES_MAX):
+            try:
+                make_folders(folder)
+                (os.link if create_only else os.rename)(self.path, target)
+                sync_folder(folder)
+                return
+            except FileNotFoundError:
+                # A deletion took the emptied folder away between the two calls; the staged file is still there.
+                if attempt == _RACES_MAX - 1 or not os.path.exists(self.path):
+                    raise
+
+    def discard(self) -> None:
+        """Close, and remove the staged name where it is still there; twice is harmless."""
+        if self.file >= 0:
+            os.close(self.file)
+            self.file = -1
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.path)
+
+
+def collect_leftovers(folder: str, *, older_than: float = LEFTOVER_SECONDS) -> int:
+    """Remove what killed writers left.
+
+    Args:
+        folder: Where files are staged.
+        older_than: Age in seconds; a younger file may belong to a writer that has not locked it yet.
+
+    Returns:
+        Number of files removed.
+    """
+    removed = 0
+    with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                if time.time() - entry.stat().st_mtime >= older_than and _is_abandoned(entry.path):
+                    os.unlink(entry.path)
+                    removed += 1
+    return removed
+
+
+def _is_abandoned(path: str) -> bool:
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+@contextmanager
+def locked(path: str) -> Iterator[None]:
+    """Hold a lock file; other threads and processes wait, at most :data:`LOCK_SECONDS`.
+
+    Raises:
+        StoreUnavailable: Another writer kept it for too long.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        until = time.monotonic() + LOCK_SECONDS
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    step = "Look for a stopped process that uses this store"
+                    raise StoreUnavailable("records", "another writer holds their lock", step) from None
+                time.sleep(0.002)
+        yield
+    finally:
+        os.close(handle)

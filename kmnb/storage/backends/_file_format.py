@@ -1,0 +1,171 @@
+"""The file of one object: its bytes, then checksums, attributes and a footer. One file, so all of it appears at once.
+
+::
+
+    data | crc32 of every 64 KiB block, 4 bytes each | attributes as JSON | footer of 88 bytes
+
+The data come first, so that any tool that stops at ``size`` reads them as they are. Checksums of blocks let a range
+read notice a flipped byte without reading the whole object.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from kmnb.core.metadata import ObjectInfo
+from kmnb.errors import DigestMismatch
+
+BLOCK_BYTES = 64 * 1024
+"""Bytes that one checksum covers."""
+_FOOTER = struct.Struct("<8sQIIQ16s32sI")
+_CRC = struct.Struct("<I")
+FOOTER_BYTES = _FOOTER.size + _CRC.size
+"""Size of the footer."""
+_MAGIC = b"kmnbobj1"
+_LONGEST_TAIL = 1 << 30
+
+
+def _spoilt(key: str, reason: str) -> DigestMismatch:
+    return DigestMismatch(f"artifact {key!r}", reason, "The file was changed or damaged; store it again")
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """What the end of an object's file says."""
+
+    size: int
+    """Bytes of data."""
+    json_size: int
+    """Bytes of the attributes."""
+    json_crc: int
+    """Their checksum."""
+    created_ns: int
+    """When the object was written, in nanoseconds since 1970."""
+    identity: bytes
+    """Random; another one for every write."""
+    digest: bytes
+    """sha256 of the data."""
+
+    @property
+    def table_size(self) -> int:
+        """Bytes of the table of checksums."""
+        return _CRC.size * -(-self.size // BLOCK_BYTES)
+
+    def info(self, key: str, attributes: Mapping[str, str] | None = None) -> ObjectInfo:
+        """Give the facts of the object."""
+        created = datetime.fromtimestamp(self.created_ns / 1e9, UTC)
+        facts: dict[str, Any] = {} if attributes is None else {"attributes": attributes}
+        digest = f"sha256:{self.digest.hex()}"
+        return ObjectInfo(key, self.size, digest, created, self.identity.hex(), **facts)
+
+
+class Tally:
+    """Digest and checksums of an object under way."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._sha = hashlib.sha256()
+        self._table: list[int] = []
+        self._crc = 0
+
+    def feed(self, block: bytes | memoryview) -> None:
+        """Take the next bytes."""
+        self._sha.update(block)
+        view, start = memoryview(block), 0
+        while start < len(view):
+            room = BLOCK_BYTES - self.size % BLOCK_BYTES
+            piece = view[start : start + room]
+            self._crc = zlib.crc32(piece, self._crc)
+            self.size += len(piece)
+            start += len(piece)
+            if len(piece) == room:
+                self._table.append(self._crc)
+                self._crc = 0
+
+    def tail(self, attributes: Mapping[str, str], created_ns: int) -> tuple[bytes, Footer]:
+        """Finish: give what follows the data in the file, and the footer in it."""
+        if self.size % BLOCK_BYTES:
+            self._table.append(self._crc)
+        text = json.dumps(dict(attributes), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        crc = zlib.crc32(text)
+        footer = Footer(self.size, len(text), crc, created_ns, os.urandom(16), self._sha.digest())
+        fields = (footer.size, BLOCK_BYTES, footer.json_size, created_ns, footer.identity, footer.digest, crc)
+        packed = _FOOTER.pack(_MAGIC, *fields)
+        return struct.pack(f"<{len(self._table)}I", *self._table) + text + packed + _CRC.pack(
+            zlib.crc32(packed)
+        ), footer
+
+
+def read_footer(file: int, key: str) -> Footer:
+    """Read and check the footer of an open file.
+
+    Raises:
+        DigestMismatch: The file is shorter, longer or damaged at its end.
+    """
+    whole = os.fstat(file).st_size
+    raw = os.pread(file, FOOTER_BYTES, max(0, whole - FOOTER_BYTES))
+    if len(raw) < FOOTER_BYTES or _CRC.unpack(raw[-4:])[0] != zlib.crc32(raw[:-4]):
+        raise _spoilt(key, "the end of its file is damaged or missing")
+    magic, size, block, json_size, created, identity, digest, crc = _FOOTER.unpack(raw[:-4])
+    footer = Footer(size, json_size, crc, created, identity, digest)
+    if magic != _MAGIC or block != BLOCK_BYTES or json_size > _LONGEST_TAIL:
+        raise _spoilt(key, "it was written in a form that this version does not read")
+    if size + footer.table_size + json_size + FOOTER_BYTES != whole:
+        raise _spoilt(key, f"its file has {whole} bytes, which is not what {size} bytes of data take")
+    return footer
+
+
+def read_attributes(file: int, footer: Footer, key: str) -> dict[str, str]:
+    """Read and check the attributes.
+
+    Raises:
+        DigestMismatch: They are damaged.
+    """
+    raw = os.pread(file, footer.json_size, footer.size + footer.table_size)
+    if zlib.crc32(raw) != footer.json_crc:
+        raise _spoilt(key, "its attributes are damaged")
+    attributes: dict[str, str] = json.loads(raw)
+    return attributes
+
+
+def read_blocks(file: int, footer: Footer, key: str, start: int, end: int) -> memoryview:
+    """Read a range after checking every block that it touches.
+
+    Args:
+        file: Open file.
+        footer: Its footer.
+        key: The object, for errors.
+        start: First byte.
+        end: End, exclusive, at most the size.
+
+    Raises:
+        DigestMismatch: A block is not what was written.
+    """
+    first, last = start // BLOCK_BYTES, -(-end // BLOCK_BYTES)
+    offset, stop = first * BLOCK_BYTES, min(last * BLOCK_BYTES, footer.size)
+    view = memoryview(os.pread(file, stop - offset, offset))
+    sums = os.pread(file, (last - first) * _CRC.size, footer.size + first * _CRC.size)
+    if len(view) != stop - offset or len(sums) != (last - first) * _CRC.size:
+        raise _spoilt(key, "its file is shorter than it was")
+    for number, (crc,) in enumerate(_CRC.iter_unpack(sums)):
+        if zlib.crc32(view[number * BLOCK_BYTES : (number + 1) * BLOCK_BYTES]) != crc:
+            raise _spoilt(key, f"bytes from {offset + number * BLOCK_BYTES} on are not the ones that were stored")
+    return view[start - offset : end - offset]
+
+
+def check_digest(digest: bytes, footer: Footer, key: str) -> None:
+    """Compare the digest of all that was read with the stored one.
+
+    Raises:
+        DigestMismatch: They differ.
+    """
+    if digest != footer.digest:
+        raise _spoilt(key, f"sha256 is {digest.hex()}, stored was {footer.digest.hex()}")

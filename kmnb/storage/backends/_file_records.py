@@ -1,0 +1,93 @@
+"""Records of a file store: small files, replaced under a lock."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import zlib
+from collections.abc import AsyncIterator
+
+from kmnb.errors import ArtifactNotFound, DigestMismatch, VersionConflict
+from kmnb.storage._keys import check_key, check_prefix
+from kmnb.storage._protocols import Record
+from kmnb.storage._records import check_value
+from kmnb.storage._threads import in_thread
+from kmnb.storage.backends._file_disk import Staged, disk_errors, locked, remove_empty
+from kmnb.storage.backends._file_paths import object_path
+from kmnb.storage.backends._file_walk import walk
+
+_REVISION_BYTES = 8
+_HEAD_BYTES = _REVISION_BYTES + 4
+
+
+class FileRecords:
+    """The record area of a file store; a lock file per 1/64 of the keys makes writes conditional."""
+
+    def __init__(self, top: str, *, staging: str, locks: str) -> None:
+        self._top, self._staging, self._locks = top, staging, locks
+
+    def _path(self, key: str) -> str:
+        return os.path.join(self._top, object_path(check_key(key)))
+
+    def _lock(self, key: str) -> str:
+        return os.path.join(self._locks, f"{zlib.crc32(key.encode()) % 64:02d}")
+
+    def _read(self, key: str) -> Record:
+        with disk_errors(f"record {key!r}"), open(self._path(key), "rb") as file:
+            raw = file.read()
+        value = raw[_HEAD_BYTES:]
+        if len(raw) < _HEAD_BYTES or raw[_REVISION_BYTES:_HEAD_BYTES] != zlib.crc32(value).to_bytes(4, "little"):
+            raise DigestMismatch(f"record {key!r}", "its file is damaged", "Delete the record and write it again")
+        return Record(key, value, raw[:_REVISION_BYTES].hex())
+
+    def _write(self, key: str, value: bytes, expected: str | None) -> str:
+        path, revision = self._path(key), secrets.token_bytes(_REVISION_BYTES)
+        with disk_errors(f"record {key!r}"), locked(self._lock(key)):
+            try:
+                found: str | None = self._read(key).revision
+            except ArtifactNotFound:
+                found = None
+            if found != expected:
+                raise VersionConflict(f"record {key!r}", "it is not as expected", "Read it again and decide anew")
+            staged = Staged(self._staging)
+            try:
+                staged.open()
+                staged.write(revision + zlib.crc32(value).to_bytes(4, "little") + value)
+                staged.publish(path, create_only=False)
+            finally:
+                staged.discard()
+        return revision.hex()
+
+    def _remove(self, key: str) -> None:
+        path = self._path(key)
+        with disk_errors(f"record {key!r}"), locked(self._lock(key)):
+            try:
+                os.unlink(path)
+            except FileNotFoundError:
+                return
+            remove_empty(os.path.dirname(path), self._top)
+
+    async def get(self, key: str) -> Record:
+        """Read a record; see ``RecordArea.get``."""
+        return await in_thread(lambda: self._read(key))
+
+    async def put(self, key: str, value: bytes, *, expected: str | None) -> str:
+        """Write a record if it is still as expected; see ``RecordArea.put``."""
+        check_value(check_key(key), value)
+        return await in_thread(lambda: self._write(key, bytes(value), expected))
+
+    async def delete(self, key: str) -> None:
+        """Remove a record; see ``RecordArea.delete``."""
+        await in_thread(lambda: self._remove(key))
+
+    async def list(self, prefix: str = "") -> AsyncIterator[Record]:
+        """Walk records; see ``RecordArea.list``."""
+        async for found in walk(self._top, check_prefix(prefix), self._seen):
+            yield found
+
+    def _seen(self, key: str, path: str) -> Record | None:
+        del path
+        try:
+            return self._read(key)
+        except ArtifactNotFound:
+            return None

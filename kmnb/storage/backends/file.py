@@ -1,0 +1,263 @@
+"""Stores in a folder: ``file:///path``. Durable, shared by processes, whole or not at all.
+
+Below the folder: ``discussions`` and ``named`` (one file an object, see ``_file_format`` and ``_file_paths``),
+``records``, ``locks``, and ``staging`` for files under way. A writer that is killed leaves at most a staged file,
+which nobody lists or reads and the next one who opens the store collects.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from kmnb.core.bounds import WINDOW_BYTES
+from kmnb.core.metadata import Capability, ObjectInfo
+from kmnb.errors import AlreadyExists, BadRequest, DigestMismatch, StoreUnavailable
+from kmnb.storage._keys import check_key, check_prefix
+from kmnb.storage._protocols import Attributes, Progress, Source
+from kmnb.storage._ranges import check_range, same_object
+from kmnb.storage._source import blocks, final_attributes, known_size
+from kmnb.storage._threads import in_thread
+from kmnb.storage._urls import split_url, take_options
+from kmnb.storage.backends import _file_disk as disk
+from kmnb.storage.backends._file_format import (
+    Footer,
+    Tally,
+    check_digest,
+    read_attributes,
+    read_blocks,
+    read_footer,
+)
+from kmnb.storage.backends._file_paths import object_path
+from kmnb.storage.backends._file_records import FileRecords
+from kmnb.storage.backends._file_walk import walk
+
+
+class FileArea:
+    """One area of objects in a folder."""
+
+    def __init__(self, top: str, *, staging: str) -> None:
+        self._top, self._staging = top, staging
+
+    def _path(self, key: str) -> str:
+        return os.path.join(self._top, object_path(check_key(key)))
+
+    async def put(
+        self,
+        key: str,
+        source: Source,
+        *,
+        create_only: bool = False,
+        attributes: Attributes | None = None,
+        progress: Progress | None = None,
+    ) -> ObjectInfo:
+        """Store an object durably; see ``ObjectArea.put``."""
+        path, thing, total = self._path(key), f"artifact {key!r}", known_size(source)
+        if create_only and await in_thread(lambda: os.path.exists(path)):
+            raise AlreadyExists(thing, "the key is taken", "Choose another key")
+        staged, tally = disk.Staged(self._staging), Tally()
+        try:
+            with disk.disk_errors(thing):
+                await in_thread(staged.open)
+            async with aclosing(blocks(source)) as walk_source:
+                async for block in walk_source:
+                    await in_thread(partial(_append, staged, tally, block, thing))
+                    if progress is not None:
+                        progress(tally.size, total)
+            kept = final_attributes(attributes)
+            tail, footer = tally.tail(kept, time.time_ns())
+            await in_thread(lambda: _publish(staged, tail, path, create_only=create_only, thing=thing))
+        finally:
+            await in_thread(staged.discard)
+        return footer.info(key, kept)
+
+    async def get_range(self, key: str, start: int, end: int, *, info: ObjectInfo | None = None) -> bytes:
+        """Read some bytes and check the blocks that hold them; see ``ObjectArea.get_range``."""
+        path = self._path(key)
+        check_range(start, end)
+
+        def read() -> bytes:
+            with disk.disk_errors(f"artifact {key!r}"), open(path, "rb", buffering=0) as file:
+                footer = read_footer(file.fileno(), key)
+                same_object(key, footer.identity.hex(), info)
+                stop = min(end, footer.size)
+                return bytes(read_blocks(file.fileno(), footer, key, start, stop)) if start < stop else b""
+
+        return await in_thread(read)
+
+    async def stream(self, key: str, *, info: ObjectInfo | None = None) -> AsyncIterator[bytes]:
+        """Read all of it, checked; see ``ObjectArea.stream``."""
+        reader = _Reader(self._path(key), key)
+        try:
+            footer = await in_thread(reader.open)
+            same_object(key, footer.identity.hex(), info)
+            for start in range(0, footer.size, WINDOW_BYTES):
+                yield await in_thread(partial(reader.window, start))
+            reader.check()
+        finally:
+            reader.close()
+
+    async def head(self, key: str) -> ObjectInfo:
+        """Tell size, digest, time and attributes; see ``ObjectArea.head``."""
+        path = self._path(key)
+
+        def read() -> ObjectInfo:
+            with disk.disk_errors(f"artifact {key!r}"), open(path, "rb", buffering=0) as file:
+                footer = read_footer(file.fileno(), key)
+                return footer.info(key, read_attributes(file.fileno(), footer, key))
+
+        return await in_thread(read)
+
+    async def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
+        """Walk objects; a damaged one is listed without its size. See ``ObjectArea.list``."""
+        async for info in walk(self._top, check_prefix(prefix), _listed):
+            yield info
+
+    async def delete(self, key: str) -> None:
+        """Remove an object; see ``ObjectArea.delete``."""
+        path = self._path(key)
+
+        def remove() -> None:
+            with disk.disk_errors(f"artifact {key!r}"):
+                try:
+                    os.unlink(path)
+                except FileNotFoundError:
+                    return
+                disk.remove_empty(os.path.dirname(path), self._top)
+
+        await in_thread(remove)
+
+
+def _publish(staged: disk.Staged, tail: bytes, path: str, *, create_only: bool, thing: str) -> None:
+    with disk.disk_errors(thing):
+        staged.write(tail)
+        try:
+            staged.publish(path, create_only=create_only)
+        except FileExistsError:
+            raise AlreadyExists(thing, "the key is taken", "Choose another key") from None
+
+
+def _append(staged: disk.Staged, tally: Tally, block: bytes | memoryview, thing: str) -> None:
+    with disk.disk_errors(thing):
+        staged.write(block)
+    tally.feed(block)
+
+
+class _Reader:
+    """An object that is read from its first to its last byte."""
+
+    def __init__(self, path: str, key: str) -> None:
+        self._path, self._key, self._file = path, key, -1
+        self._sha = hashlib.sha256()
+
+    def open(self) -> Footer:
+        with disk.disk_errors(f"artifact {self._key!r}"):
+            self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            self._footer = read_footer(self._file, self._key)
+        return self._footer
+
+    def window(self, start: int) -> bytes:
+        end = min(start + WINDOW_BYTES, self._footer.size)
+        with disk.disk_errors(f"artifact {self._key!r}"):
+            window = bytes(read_blocks(self._file, self._footer, self._key, start, end))
+        self._sha.update(window)
+        return window
+
+    def check(self) -> None:
+        check_digest(self._sha.digest(), self._footer, self._key)
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+
+
+def _listed(key: str, path: str) -> ObjectInfo | None:
+    try:
+        with open(path, "rb", buffering=0) as file:
+            changed = os.fstat(file.fileno()).st_mtime
+            return read_footer(file.fileno(), key).info(key)
+    except FileNotFoundError:
+        return None
+    except DigestMismatch:
+        return ObjectInfo(key, created_at=datetime.fromtimestamp(changed, UTC))
+
+
+class FileBackend:
+    """An opened folder."""
+
+    server_url: str | None = None
+    bus = None
+    capabilities = frozenset({Capability.RANGE, Capability.DURABLE, Capability.CROSS_PROCESS})
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self.url = f"file://{root}"
+        folders = {name: os.path.join(root, name) for name in ("discussions", "named", "records", "staging", "locks")}
+        for folder in folders.values():
+            disk.make_folders(folder)
+        self._staging = folders["staging"]
+        self.discussions = FileArea(folders["discussions"], staging=self._staging)
+        self.named = FileArea(folders["named"], staging=self._staging)
+        self.records = FileRecords(folders["records"], staging=self._staging, locks=folders["locks"])
+        disk.collect_leftovers(self._staging)
+
+    def __repr__(self) -> str:
+        return f"<file store {self.url}>"
+
+    async def now(self) -> datetime:
+        """Give this machine's clock."""
+        return datetime.now(UTC)
+
+    async def describe(self) -> dict[str, Any]:
+        """Tell free space and what killed writers left."""
+        usage = await in_thread(lambda: shutil.disk_usage(self._root))
+        under_way = await in_thread(lambda: len(os.listdir(self._staging)))
+        return {"kind": "file", "url": self.url, "free_bytes": usage.free, "under_way": under_way, "warnings": []}
+
+    async def collect(self) -> int:
+        """Remove what killed writers left; returns the number of files."""
+        return await in_thread(lambda: disk.collect_leftovers(self._staging))
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+class _Plugin:
+    schemes = ("file",)
+    summary = "a folder on this machine; durable, shared by processes, needs no server"
+
+    async def open(self, url: str, options: Mapping[str, Any]) -> FileBackend:
+        """Open a folder and make what is missing in it.
+
+        Args:
+            url: ``file:///absolute/path``.
+            options: None are known.
+
+        Raises:
+            BadRequest: The URL names no absolute path.
+            StoreUnavailable: The path is something else than a folder.
+            StoreDenied: It may not be written.
+        """
+        parts = split_url(url)
+        take_options(parts, options, {})
+        if parts.host not in ("", "localhost") or not parts.path.strip("/") or "\0" in parts.path:
+            raise BadRequest(f"store URL {parts}", "it names no absolute path", "Write file:///absolute/path")
+        return await in_thread(partial(_open, parts.path))
+
+
+def _open(path: str) -> FileBackend:
+    root = os.path.abspath(path)
+    if os.path.exists(root) and not os.path.isdir(root):
+        raise StoreUnavailable(f"store file://{root}", "it is not a folder", "Name a folder, or one to be made")
+    with disk.disk_errors(f"store file://{root}"):
+        return FileBackend(root)
+
+
+BACKEND = _Plugin()
