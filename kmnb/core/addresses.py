@@ -1,0 +1,189 @@
+"""Addresses of named artifacts, and the ``artifact://`` URIs of both areas and of both peers.
+
+Three grammars share the scheme; the literal first segment decides: ``discussions`` is a discussion key, ``apps`` is
+the Agent Development Kit's grammar, anything else is Agent Mesh's. kmnb emits the first two.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from urllib.parse import parse_qs, quote, unquote
+
+from kmnb.core.keys import check_key, escape, unescape
+from kmnb.errors import KeySyntaxError, clip
+
+SCHEME = "artifact://"
+"""Scheme of every artifact URI."""
+USER_PREFIX = "user:"
+"""Beginning of a file name that opts into user scope."""
+SEGMENT_MAX_BYTES = 180
+"""Longest escaped identifier that stands in a named key itself; a longer one is stored under its digest."""
+
+_ADK = re.compile(
+    r"apps/(?P<app>[^/]+)/users/(?P<user>[^/]+)(?:/sessions/(?P<session>[^/]+))?"
+    r"/artifacts/(?P<filename>.+?)(?:/versions/(?P<version>[0-9]{1,18}))?",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedAddress:
+    """Where all versions of one named artifact live."""
+
+    app: str
+    """Application, or whatever the storage scope puts in its place."""
+    user: str
+    """The end user."""
+    session: str | None
+    """The conversation; None in user scope."""
+    filename: str
+    """Name without the ``user:`` prefix; slashes are part of it."""
+
+    @classmethod
+    def of(cls, name: str, *, app: str, user: str, session: str) -> NamedAddress:
+        """Address of a name as people write it; ``user:`` before it means user scope.
+
+        Raises:
+            KeySyntaxError: An identifier is empty, ``.`` or ``..``, or the name has a ``..`` segment.
+        """
+        mine = name.startswith(USER_PREFIX)
+        bare = _check_filename(name.removeprefix(USER_PREFIX) if mine else name)
+        for what, value in (("app", app), ("user", user), ("session", session)):
+            escape(value, what=what)
+        return cls(app, user, None if mine else session, bare)
+
+    @property
+    def name(self) -> str:
+        """The name as people write it, ``user:`` included."""
+        return self.filename if self.session is not None else USER_PREFIX + self.filename
+
+    @property
+    def key(self) -> str:
+        """Prefix of the keys of all versions, in the kmnb layout."""
+        return check_key(f"{scope_prefix(self.app, self.user, self.session)}/{_short(self.filename)}")
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the key itself tells every identifier, so that no record has to be read."""
+        return "/==" not in f"/{self.key}"
+
+    def version_key(self, version: int) -> str:
+        """Key of one version."""
+        return f"{self.key}/{version}"
+
+    def uri(self, version: int | None = None) -> str:
+        """The URI in the Agent Development Kit's grammar; without a version it means the latest."""
+        session = f"/sessions/{_quote(self.session)}" if self.session is not None else ""
+        pin = f"/versions/{version}" if version is not None else ""
+        return (
+            f"{SCHEME}apps/{_quote(self.app)}/users/{_quote(self.user)}{session}"
+            f"/artifacts/{quote(self.filename, safe='/')}{pin}"
+        )
+
+
+def scope_prefix(app: str, user: str, session: str | None) -> str:
+    """Prefix of everything of a session, or of user scope where the session is None."""
+    start = f"{_short(app)}/{_short(user)}"
+    return f"{start}/u" if session is None else f"{start}/s/{_short(session)}"
+
+
+def parse_version_key(key: str) -> tuple[NamedAddress | None, int] | None:
+    """Read a key of the named area in the kmnb layout.
+
+    Args:
+        key: A stored key.
+
+    Returns:
+        Address and version; the address is None where an identifier stands there by its digest only. None for
+        another layout.
+    """
+    segments = key.split("/")
+    if not segments[-1].isascii() or not segments[-1].isdigit():
+        return None
+    if len(segments) == 6 and segments[2] == "s":
+        parts: list[str | None] = [segments[0], segments[1], segments[3], segments[4]]
+    elif len(segments) == 5 and segments[2] == "u":
+        parts = [segments[0], segments[1], None, segments[3]]
+    else:
+        return None
+    version = int(segments[-1])
+    if any(part is not None and part.startswith("==") for part in parts):
+        return None, version
+    app, user, session, name = (None if part is None else unescape(part) for part in parts)
+    return NamedAddress(app or "", user or "", session, name or ""), version
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an artifact URI points at: exactly one of the two is set."""
+
+    key: str | None = None
+    """Key in the discussion area."""
+    address: NamedAddress | None = None
+    """Address in the named area."""
+    version: int | None = None
+    """Pinned version; None for the latest."""
+
+
+def discussion_uri(key: str) -> str:
+    """URI of a discussion artifact."""
+    return f"{SCHEME}discussions/{quote(key, safe='/=')}"
+
+
+def parse_uri(uri: str) -> Target:
+    """Read an artifact URI of any of the three grammars.
+
+    Raises:
+        KeySyntaxError: Not such a URI; the message says what one looks like.
+    """
+    body = uri.removeprefix(SCHEME)
+    if body == uri:
+        raise KeySyntaxError(clip(uri, 200), "is not an artifact:// URI", "It begins with artifact://.")
+    first, _, rest = body.partition("/")
+    if first == "discussions":
+        return Target(key=check_key(unquote(rest)))
+    if first == "apps" and (found := _ADK.fullmatch(body)):
+        app, user, session, name, version = (None if part is None else unquote(part) for part in found.groups())
+        scope = USER_PREFIX if session is None and not (name or "").startswith(USER_PREFIX) else ""
+        address = NamedAddress.of(scope + (name or ""), app=app or "", user=user or "", session=session or "-")
+        return Target(address=address, version=None if version is None else int(version))
+    return _mesh_target(uri, body)
+
+
+def _mesh_target(uri: str, body: str) -> Target:
+    path, _, query = body.partition("?")
+    parts = [unquote(part) for part in path.split("/", 3)]
+    if len(parts) != 4:
+        raise KeySyntaxError(
+            clip(uri, 200),
+            "does not name an artifact",
+            "Known: artifact://discussions/KEY, artifact://apps/APP/users/USER/sessions/SESSION/artifacts/NAME"
+            "/versions/N and artifact://APP/USER/SESSION/NAME?version=N.",
+        )
+    version = parse_qs(query).get("version", [""])[0]
+    address = NamedAddress.of(parts[3], app=parts[0], user=parts[1], session=parts[2])
+    return Target(address=address, version=int(version) if version.isascii() and version.isdigit() else None)
+
+
+def _quote(text: str | None) -> str:
+    return quote(text or "", safe="")
+
+
+def _short(identifier: str) -> str:
+    segment = escape(identifier)
+    if len(segment) <= SEGMENT_MAX_BYTES:
+        return segment
+    return "==" + hashlib.sha256(identifier.encode()).hexdigest()
+
+
+def _check_filename(name: str) -> str:
+    escape(name, what="file name")
+    if "\0" in name:
+        raise KeySyntaxError(f"file name {name!a:.80}", "holds a NUL character")
+    if name.startswith("/") or any(part in ("", ".", "..") for part in name.split("/")):
+        raise KeySyntaxError(
+            f"file name {name!a:.80}", "is rooted or has an empty, '.' or '..' part", "Give a plain name."
+        )
+    return name

@@ -1,0 +1,58 @@
+"""What every use case is handed: the store, the names, the settings and the clock."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from weakref import WeakValueDictionary
+
+from kmnb.core.config import Names, Setting, Settings
+from kmnb.storage._protocols import Backend
+
+
+@dataclass(slots=True)
+class Live:
+    """What one workspace remembers while it is open; nothing here outlives the process."""
+
+    threads: dict[str, Any] = field(default_factory=dict)
+    """Threads that this workspace keeps alive, by record key."""
+    locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
+    """One lock for each counter that is being moved, so that a process does not race with itself."""
+    listeners: list[asyncio.Queue[Any]] = field(default_factory=list)
+    """Local listeners of events."""
+    tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+    """Background work of this workspace."""
+    turns: list[Any] = field(default_factory=list)
+    """Open turns, innermost last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Everything that a use case needs and does not own."""
+
+    backend: Backend
+    """The opened store."""
+    names: Names = field(default_factory=Names)
+    """Namespace, crew, thread and the rest."""
+    settings: Settings = field(default_factory=Settings)
+    """Limits and choices."""
+    clock: Callable[[], datetime] | None = None
+    """Takes the place of the store's clock, in tests."""
+    origins: tuple[Setting, ...] = ()
+    """Where each setting comes from."""
+    live: Live = field(default_factory=Live)
+    """What the workspace remembers."""
+
+    async def now(self) -> datetime:
+        """The time by the store's clock, UTC."""
+        return self.clock() if self.clock is not None else await self.backend.now()
+
+    def lock(self, name: str) -> asyncio.Lock:
+        """The lock of a counter; use it on kmnb's loop only."""
+        lock = self.live.locks.get(name)
+        if lock is None:
+            lock = self.live.locks[name] = asyncio.Lock()
+        return lock
