@@ -1,0 +1,137 @@
+"""The proof of a number: which program, over which bytes, how isolated, and where in the output it stands.
+
+A receipt is canonical JSON (sorted keys, no spaces, UTF-8) that carries the sha256 of itself, so that a copy in a
+notebook or a message can be told from a changed one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from kmnb.core.numbers import Number, find_numbers
+from kmnb.errors import BadRequest
+
+NUMBERS_MAX = 4096
+"""Most numbers that a receipt lists; of more, three quarters from the beginning and one quarter from the end."""
+
+
+def digest_of(data: bytes | str) -> str:
+    """Name bytes, or the UTF-8 form of a text, by their sha256: ``sha256:`` and 64 hexadecimal digits."""
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    return "sha256:" + hashlib.sha256(raw).hexdigest()
+
+
+def canonical(value: Any) -> bytes:
+    """Serialise a JSON value in the one form that digests are taken of."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What proves the numbers of one run. Two receipts are equal when their digests are."""
+
+    program_digest: str
+    """sha256 of the program's text."""
+    language: str
+    """``python`` or ``bash``."""
+    interpreter: str
+    """Implementation and version that ran it, for example ``cpython 3.11.7``."""
+    artifacts: tuple[Mapping[str, Any], ...] = ()
+    """Dicts with ``key``, ``digest`` and ``size`` in bytes."""
+    artifacts_are: str = "mounted"
+    """``opened``: the run was seen to open exactly these; ``mounted``: all that it could read."""
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    """The limits of the run by name; units are in the names."""
+    level: int = 0
+    """Isolation level of the run."""
+    engine: str = "plain"
+    """How the isolation was made."""
+    layers: Mapping[str, str] = field(default_factory=dict)
+    """What stood in the way of what."""
+    missing: tuple[str, ...] = ()
+    """Guarantees that the run did not have."""
+    exit_code: int = 0
+    """As in the Outcome."""
+    reason: str = "exit"
+    """As in the Outcome."""
+    stdout_digest: str = ""
+    """sha256 of the kept stdout, as text."""
+    truncated: bool = False
+    """Whether a part of the output was left out, and so numbers may be missing below."""
+    numbers: tuple[Number, ...] = ()
+    """Numbers found in the kept stdout, with their places in it."""
+    numbers_complete: bool = True
+    """Whether all of them are listed."""
+    kind: str = "run"
+    """``run``; receipts of sips have other kinds."""
+    digest: str = ""
+    """sha256 of the canonical form without this field; filled in when it is left out."""
+
+    def __post_init__(self) -> None:
+        if not self.digest:
+            object.__setattr__(self, "digest", digest_of(canonical(self._facts())))
+
+    def _facts(self) -> dict[str, Any]:
+        facts = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "digest"}
+        return facts | {
+            "artifacts": [dict(one) for one in self.artifacts],
+            "limits": dict(self.limits),
+            "layers": dict(self.layers),
+            "missing": list(self.missing),
+            "numbers": [asdict(one) for one in self.numbers],
+        }
+
+    @property
+    def genuine(self) -> bool:
+        """Whether the digest is that of the facts; False means that somebody changed a copy."""
+        return self.digest == digest_of(canonical(self._facts()))
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run that it proves ended well, so that its numbers count."""
+        return self.exit_code == 0 and self.reason == "exit"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the facts as JSON values, the digest included."""
+        return self._facts() | {"digest": self.digest}
+
+    def to_json(self) -> str:
+        """Give the canonical JSON text, the digest included."""
+        return canonical(self.as_dict()).decode("utf-8")
+
+    @classmethod
+    def from_value(cls, value: Any) -> Receipt:
+        """Read a receipt from itself, a dict, or JSON text; unknown fields are an error, since the digest covers all.
+
+        Args:
+            value: A receipt of a run in any of these forms.
+
+        Raises:
+            BadRequest: It is no receipt of a run, or it was changed after it was made.
+        """
+        if isinstance(value, cls):
+            return value
+        try:
+            facts = dict(json.loads(value) if isinstance(value, str | bytes) else value)
+            facts["artifacts"] = tuple(facts.get("artifacts", ()))
+            facts["missing"] = tuple(facts.get("missing", ()))
+            facts["numbers"] = tuple(Number(**one) for one in facts.get("numbers", ()))
+            receipt = cls(**facts)
+        except (TypeError, ValueError) as error:
+            raise BadRequest("this receipt", f"cannot be read ({error})", "Pass what outcome.receipt gave.") from error
+        if not receipt.genuine:
+            raise BadRequest("this receipt", "was changed after it was made", "Run the program again.")
+        return receipt
+
+
+def listed_numbers(text: str) -> tuple[tuple[Number, ...], bool]:
+    """Find the numbers that a receipt lists, and whether these are all."""
+    found = find_numbers(text)
+    if len(found) <= NUMBERS_MAX:
+        return tuple(found), True
+    tail = NUMBERS_MAX // 4
+    return (*found[: NUMBERS_MAX - tail], *found[-tail:]), False

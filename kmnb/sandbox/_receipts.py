@@ -1,0 +1,97 @@
+"""Make the Outcome of a finished run, with its receipt."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kmnb.core.outcome import Outcome, Reason
+from kmnb.core.receipt import Receipt, digest_of, listed_numbers
+from kmnb.sandbox._limits import Limits
+from kmnb.sandbox._output import Keeper
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """What stood around a run."""
+
+    level: int
+    """3 to 0."""
+    engine: str
+    """``ns``, ``bwrap``, ``flat`` or ``plain``."""
+    layers: Mapping[str, str] = field(default_factory=dict)
+    """What stood in the way of what."""
+    missing: tuple[str, ...] = ()
+    """Guarantees that were not there, each with its reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a program ended."""
+
+    exit_code: int
+    """As the Outcome tells it."""
+    reason: Reason
+    """Why."""
+    seconds: float
+    """Wall-clock seconds that it ran."""
+
+
+def make_outcome(
+    code: str,
+    ending: Ending,
+    *,
+    language: str,
+    interpreter: str,
+    limits: Limits,
+    isolation: Isolation,
+    outputs: tuple[Keeper, Keeper],
+    artifacts: Sequence[Mapping[str, Any]],
+    artifacts_are: str,
+) -> Outcome:
+    """Put together what a run gave; the receipt covers the kept stdout."""
+    (stdout, bad), (stderr, more) = outputs[0].text(), outputs[1].text()
+    truncated = outputs[0].truncated or outputs[1].truncated
+    numbers, complete = listed_numbers(stdout)
+    receipt = Receipt(
+        program_digest=digest_of(code),
+        language=language,
+        interpreter=interpreter,
+        artifacts=tuple(artifacts),
+        artifacts_are=artifacts_are,
+        limits=limits.as_dict(),
+        exit_code=ending.exit_code,
+        reason=ending.reason,
+        layers=dict(isolation.layers),
+        missing=isolation.missing,
+        stdout_digest=digest_of(stdout),
+        truncated=outputs[0].truncated,
+        numbers=numbers,
+        numbers_complete=complete,
+        level=isolation.level,
+        engine=isolation.engine,
+    )
+    return Outcome(
+        stdout=stdout,
+        stderr=stderr,
+        exit_code=ending.exit_code,
+        timed_out=ending.reason == "timeout",
+        truncated=truncated,
+        seconds=round(ending.seconds, 4),
+        reason=ending.reason,
+        layers=dict(isolation.layers),
+        missing=isolation.missing,
+        stdout_bytes=outputs[0].written,
+        stderr_bytes=outputs[1].written,
+        replaced=bad + more,
+        receipt=receipt,
+        level=isolation.level,
+        engine=isolation.engine,
+    )
+
+
+def python_version() -> str:
+    """Name this implementation and version, as receipts do."""
+    return f"{platform.python_implementation().lower()} {platform.python_version()}"
