@@ -20,6 +20,10 @@ class Match:
     """Byte offset of the line in the decoded content."""
     text: str
     """The line without its line end."""
+    before: tuple[str, ...] = ()
+    """Lines before it, as many as ``context`` asked for."""
+    after: tuple[str, ...] = ()
+    """Lines after it, as many as ``context`` asked for."""
 
 
 @dataclass(frozen=True)

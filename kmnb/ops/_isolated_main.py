@@ -1,0 +1,64 @@
+"""The other end of :mod:`kmnb.ops._isolated`: runs in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import Any, BinaryIO
+
+from kmnb import _plugins
+from kmnb.errors import BoundExceeded, ExpressionError, KmnbError
+
+MEMORY_BYTES = 4 * 1024 * 1024 * 1024
+"""Address space of the process."""
+
+
+def main() -> None:
+    """Serve one sip on standard input and output."""
+    _limit()
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    run: Any = None
+    while head := source.read(9):
+        kind, body = head[:1], source.read(int.from_bytes(head[1:], "big"))
+        try:
+            reply = b""
+            if kind == b"S":
+                order = json.loads(body)
+                plugin = _plugins.load("kmnb.sips", "kmnb.sips", order["name"], "SIP")
+                run = plugin.start(order["arguments"], max_bytes=order["max_bytes"])
+            elif kind == b"B":
+                run.feed(body)
+            else:
+                reply = _answer(run, ended=kind == b"E")
+            _send(sink, b"D" if run.done else b"A", reply)
+        except KmnbError as error:
+            _send(sink, b"X", _error(error))
+        except (MemoryError, RecursionError) as error:
+            _send(sink, b"X", _error(BoundExceeded("the query", f"{type(error).__name__} in its process", "Use run.")))
+        except Exception as error:
+            _send(sink, b"X", _error(ExpressionError("the query", f"{type(error).__name__}: {error}")))
+
+
+def _answer(run: Any, *, ended: bool) -> bytes:
+    if ended and hasattr(run, "end"):
+        run.end()
+    return json.dumps(asdict(run.finish()), allow_nan=False).encode()
+
+
+def _send(sink: BinaryIO, kind: bytes, body: bytes) -> None:
+    sink.write(kind + len(body).to_bytes(8, "big") + body)
+    sink.flush()
+
+
+def _error(error: KmnbError) -> bytes:
+    facts = {"kind": type(error).__name__, "thing": error.thing, "reason": error.reason, "next_step": error.next_step}
+    return json.dumps({**facts, "facts": error.facts}, default=str).encode()
+
+
+def _limit() -> None:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))

@@ -1,0 +1,160 @@
+"""Find the lines of a block that match; a block is scanned as a whole, never line by line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kmnb.core.pages import nth_newline
+from kmnb.errors import ExpressionError
+
+PATTERN_MAX_BYTES = 64 * 1024
+"""Longest pattern in UTF-8 bytes."""
+PROGRAM_MAX_BYTES = 16 * 1024 * 1024
+"""Memory that RE2 may use for a pattern, in bytes."""
+
+_META = frozenset(r"\.^$*+?{}[]|()")
+_CODES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\))")
+_TOKENS = re.compile(r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]", re.DOTALL)
+_SINGLE_LINE = re.compile(r"\(\?[a-zA-Z]*-[a-zA-Z]*m")
+_ASKS_FOR_CR = re.compile(r"\\r|\\x0[dD]|\\x\{0*[dD]\}|\\015|\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A line of a block that matches."""
+
+    index: int
+    """Number of the line in the block, from 0."""
+    start: int
+    """Where it begins in the block."""
+    end: int
+    """Where its LF stands in the block."""
+    text: bytes
+    """The line as it was matched, without its line end."""
+
+
+class Scanner:
+    """Finds matching lines in blocks of whole lines.
+
+    Args:
+        pattern: What to look for.
+        fixed: Whether the pattern is plain text.
+        ignore_case: Whether letters match in both cases.
+        strip_ansi: Whether colour codes are taken out first.
+
+    Raises:
+        ExpressionError: RE2 does not understand the pattern, or it is too large.
+    """
+
+    def __init__(self, pattern: str, *, fixed: bool, ignore_case: bool, strip_ansi: bool) -> None:
+        _check(pattern)
+        plain = fixed or not _META.intersection(pattern)
+        self._strip = strip_ansi
+        self._drop_cr = not _ASKS_FOR_CR.search(pattern)
+        literal = pattern.encode("utf-8", "surrogatepass")
+        if plain and not ignore_case and literal:
+            self._derive_cr = False
+            self._find = _literal_finder(literal)
+        else:
+            self._derive_cr = self._drop_cr
+            self._find = _regex_finder(pattern, plain=plain, ignore_case=ignore_case)
+
+    def hits(self, block: bytes) -> Iterator[Hit]:
+        """Walk the matching lines of a block that ends with LF, in order."""
+        derived = block
+        if self._strip and b"\x1b" in block:
+            derived = _CODES.sub(b"", derived)
+        if self._derive_cr and b"\r\n" in derived:
+            derived = derived.replace(b"\r\n", b"\n")
+        if derived is block:
+            yield from self._plain_hits(block)
+        else:
+            yield from self._derived_hits(block, derived)
+
+    def _plain_hits(self, block: bytes) -> Iterator[Hit]:
+        place = index = 0
+        for found in self._walk(block):
+            start = block.rfind(b"\n", place, found) + 1 or place
+            end = block.index(b"\n", found)
+            index += block.count(b"\n", place, start)
+            yield Hit(index, start, end, self._text(block, start, end))
+            place, index = end + 1, index + 1
+
+    def _derived_hits(self, block: bytes, derived: bytes) -> Iterator[Hit]:
+        place = source = index = 0
+        for found in self._walk(derived):
+            start = derived.rfind(b"\n", place, found) + 1 or place
+            end = derived.index(b"\n", found)
+            passed = derived.count(b"\n", place, start)
+            begin = nth_newline(block, passed, source) + 1 if passed else source
+            source = block.index(b"\n", begin)
+            index += passed
+            yield Hit(index, begin, source, self._text(derived, start, end))
+            place, source, index = end + 1, source + 1, index + 1
+
+    def _walk(self, block: bytes) -> Iterator[int]:
+        """Give one place in every matching line."""
+        place, size, find = 0, len(block), self._find
+        while place < size:
+            found = find(block, place)
+            if found < 0 or found >= size:
+                return
+            yield found
+            place = block.index(b"\n", found) + 1
+
+    def _text(self, block: bytes, start: int, end: int) -> bytes:
+        return block[start : end - 1] if end > start and block[end - 1] == 13 else block[start:end]
+
+
+def _check(pattern: str) -> None:
+    size = len(pattern.encode("utf-8", "surrogatepass"))
+    if size > PATTERN_MAX_BYTES:
+        raise ExpressionError("pattern", f"it has {size} bytes; the limit is {PATTERN_MAX_BYTES}", "Use a shorter one.")
+    if _SINGLE_LINE.search(_TOKENS.sub("", pattern)):
+        raise ExpressionError("pattern", "the flag m cannot be switched off", "Every line is matched by itself.")
+
+
+def _literal_finder(literal: bytes) -> Callable[[bytes, int], int]:
+    if b"\n" in literal:
+        return lambda block, place: -1
+    return lambda block, place: block.find(literal, place)
+
+
+def _regex_finder(pattern: str, *, plain: bool, ignore_case: bool) -> Callable[[bytes, int], int]:
+    compiled = _compiled(re2_source(pattern, plain=plain), ignore_case=ignore_case)
+    search = compiled.search
+
+    def find(block: bytes, place: int) -> int:
+        match = search(block, place)
+        return match.start() if match is not None else -1
+
+    return find
+
+
+def re2_source(pattern: str, *, plain: bool) -> str:
+    r"""Write a pattern so that it can be used on a block: ``^`` and ``$`` are line ends, ``\A`` and ``\z`` too."""
+    import re2
+
+    if plain:
+        return str(re2.escape(pattern))
+    ends = {r"\A": "^", r"\z": "$", r"\Z": "$"}
+    return "(?m)" + _TOKENS.sub(lambda token: ends.get(token.group(), token.group()), pattern)
+
+
+def _compiled(source: str, *, ignore_case: bool) -> Any:
+    import re2
+
+    options = re2.Options()
+    options.never_nl = options.never_capture = True
+    options.log_errors = False
+    options.case_sensitive = not ignore_case
+    options.max_mem = PROGRAM_MAX_BYTES
+    try:
+        return re2.compile(source.encode("utf-8", "surrogatepass"), options)
+    except re2.error as error:
+        reason = error.args[0] if error.args else "it is not RE2"
+        reason = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        raise ExpressionError("bad pattern", reason, "The syntax is RE2; fixed=True takes it as plain text.") from None

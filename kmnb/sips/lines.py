@@ -1,0 +1,120 @@
+"""lines: a page of lines by number."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from kmnb.core.describe import Example, Operation, Param
+from kmnb.core.pages import LineCollector, body_budget, position_line
+from kmnb.core.ranges import Facts, Plan
+from kmnb.core.slice import Slice
+from kmnb.sips._pages import page_slice, state_of
+
+
+class LinesRun:
+    """A page of lines under way.
+
+    Args:
+        start: First line, from 0.
+        limit: Most lines; None for the rest.
+        max_bytes: Cap of the answer's text in bytes.
+        cursor: Where an earlier page ended.
+    """
+
+    def __init__(self, start: int, limit: int | None, *, max_bytes: int, cursor: str | None = None) -> None:
+        self._state = json.loads(cursor) if cursor else None
+        self._start = self._state["line"] if self._state else start
+        self._limit, self._cap = limit, max_bytes
+        self._collector = LineCollector(self._start, limit, body_budget(max_bytes))
+        self._facts = Facts()
+        self._ended = False
+
+    def plan(self, facts: Facts) -> Plan:
+        """Begin at the nearest known line, or where the cursor says."""
+        self._facts = facts
+        line, offset = 0, 0
+        if self._state:
+            line, offset = self._state["line"], self._state["offset"]
+        elif facts.map is not None and facts.seekable:
+            spot = facts.map.before(self._start)
+            line, offset = spot.line, spot.offset
+        self._collector.begin(line, offset)
+        return Plan(offset)
+
+    @property
+    def full(self) -> bool:
+        """Whether only the total is missing."""
+        return self._collector.is_satisfied
+
+    @property
+    def done(self) -> bool:
+        """Whether more input cannot change the answer."""
+        return self.full and self._facts.lines is not None
+
+    def feed(self, item: Any) -> None:
+        """Take the next block."""
+        self._collector.feed(item)
+
+    def end(self) -> None:
+        """Hear that the content ended."""
+        self._ended = True
+        self._collector.finish()
+
+    def finish(self) -> Slice:
+        """Give the page."""
+        collector = self._collector
+        if not self._ended:
+            collector.stop()
+        at_least = self._facts.lines is None and not self._ended
+        total = self._facts.lines if self._facts.lines is not None else collector.seen
+        lines = collector.lines
+        position = position_line(self._start, len(lines), total, at_least=at_least)
+        wanted = max(0, total - self._start)
+        if self._limit is not None:
+            wanted = min(wanted, self._limit)
+        complete = not collector.is_over and not any(line.is_cut for line in lines) and len(lines) >= wanted
+        page = page_slice(
+            lines, position=position, max_bytes=self._cap, complete=complete, total=total, at_least=at_least
+        )
+        return replace(page, cursor=self._cursor(total, at_least))
+
+    def _cursor(self, total: int, at_least: bool) -> str | None:
+        line, offset = self._collector.next_spot
+        is_more = at_least or line < total
+        return state_of(line, offset, limit=self._limit) if is_more and offset >= 0 else None
+
+
+class LinesSip:
+    """The plug-in."""
+
+    feeds = "blocks"
+    operation = Operation(
+        "lines",
+        "Show a page of lines by number.",
+        (
+            Param("start", "integer", "First line, counted from 0; a negative one is 0.", 0, positional=True),
+            Param("limit", "integer", "Most lines; 0 for the rest.", 100, positional=True, minimum=0),
+            Param("cursor", "text", "Where an earlier page ended; replaces start.", advanced=True),
+        ),
+        (
+            Example(
+                b"alpha\nbravo\ncharlie\ndelta\necho\n",
+                {"start": 1, "limit": 2},
+                ("bravo", "charlie"),
+                "bravo\ncharlie\n[lines 1-2 of 5]\n",
+            ),
+            Example(b"a\nb\n", {"start": 9}, (), "[no lines from line 9; the artifact has 2 lines]\n"),
+            Example(b"a\r\nb", {"start": 1, "limit": 0}, ("b",), "b\n[lines 1-1 of 2]\n"),
+        ),
+    )
+
+    def start(self, arguments: Mapping[str, Any], *, max_bytes: int) -> LinesRun:
+        """Begin a page."""
+        start, limit = max(0, arguments["start"]), arguments["limit"] or None
+        return LinesRun(start, limit, max_bytes=max_bytes, cursor=arguments.get("cursor"))
+
+
+SIP = LinesSip()
