@@ -93,7 +93,8 @@ class IsolatedRun:
 
     async def _exchange(self, kind: bytes, body: bytes) -> bytes:
         process = self._process
-        assert process is not None and process.stdin is not None and process.stdout is not None
+        assert process is not None and process.stdin is not None  # noqa: PT018
+        assert process.stdout is not None
         process.stdin.write(kind + len(body).to_bytes(8, "big"))
         process.stdin.write(body)
         await process.stdin.drain()

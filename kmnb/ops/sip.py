@@ -91,10 +91,12 @@ async def run_sip(
 
         values["cursor"] = json.dumps(state)
     reader = _Reader(where)
-    answer = await _run_isolated(plugin, name, values, cap, reader) if getattr(plugin, "isolated", False) else (
-        await _run_local(plugin, values, cap, reader)
+    answer = (
+        await _run_isolated(plugin, name, values, cap, reader)
+        if getattr(plugin, "isolated", False)
+        else (await _run_local(plugin, values, cap, reader))
     )
-    return _completed(answer, name, values, where, reader, identity)
+    return _completed(answer, name, values, where=where, reader=reader, identity=identity)
 
 
 async def _run_local(plugin: Any, values: Mapping[str, Any], cap: int, reader: _Reader) -> Slice:
@@ -136,7 +138,7 @@ async def _resolved(source: Source | tuple[ObjectArea, ObjectInfo | str]) -> Sou
     elif isinstance(source[1], str):
         area, info = source[0], await source[0].head(source[1])
     else:
-        area, info = source
+        area, info = source[0], source[1]
     if info.size is None:
         info = await area.head(info.key)
     return Source(area, info)
@@ -164,11 +166,10 @@ class _Reader:
 
 
 def _completed(
-    answer: Slice, name: str, values: Mapping[str, Any], where: Source, reader: _Reader, identity: str
+    answer: Slice, name: str, values: Mapping[str, Any], *, where: Source, reader: _Reader, identity: str
 ) -> Slice:
     cursor = None
     if answer.cursor is not None:
-
         cursor = seal(name, identity, json.loads(answer.cursor))
     given = {key: value for key, value in values.items() if value is not None and key != "cursor"}
     receipt = {
@@ -178,6 +179,4 @@ def _completed(
         "artifactDigest": where.info.digest,
         "textDigest": "sha256:" + hashlib.sha256(answer.text.encode("utf-8", "replace")).hexdigest(),
     }
-    return replace(
-        answer, cursor=cursor, fetched_bytes=reader.fetched, scanned_bytes=reader.scanned, receipt=receipt
-    )
+    return replace(answer, cursor=cursor, fetched_bytes=reader.fetched, scanned_bytes=reader.scanned, receipt=receipt)

@@ -27,7 +27,9 @@ def cut_note(line: Line) -> str:
     """Say that a line was cut, how long it is, and how to go on."""
     size = f"at least {line.size}" if line.is_open else str(line.size)
     place = line.offset + len(line.data)
-    return f"line {line.number + 1} is cut after {len(line.data)} of {size} bytes; go on with cursor=, or read({place}, …)"
+    return (
+        f"line {line.number + 1} is cut after {len(line.data)} of {size} bytes; go on with cursor=, or read({place}, …)"
+    )
 
 
 def state_of(line: int, offset: int, **more: int | None) -> str:
@@ -35,7 +37,9 @@ def state_of(line: int, offset: int, **more: int | None) -> str:
     return json.dumps({"line": line, "offset": offset, **more})
 
 
-def page_slice(lines: list[Line], *, position: str, max_bytes: int, complete: bool, total: int, at_least: bool) -> Slice:
+def page_slice(
+    lines: list[Line], *, position: str, max_bytes: int, complete: bool, total: int, at_least: bool
+) -> Slice:
     """Make the slice of a page of lines; a cursor is added by the caller."""
     texts = [shown_text(line) for line in lines]
     return Slice(

@@ -136,7 +136,9 @@ class GrepRun:
         if self._codes and not self._strip:
             notes.append("the text has colour codes; strip_ansi=True matches without them")
         if self._long:
-            notes.append(f"{self._long} lines are longer than {LINE_MAX_BYTES} bytes; only so much of each was looked at")
+            notes.append(
+                f"{self._long} lines are longer than {LINE_MAX_BYTES} bytes; only so much of each was looked at"
+            )
         if self._page.is_cut:
             notes.append("a line was cut to fit into max_bytes")
         return tuple(notes)
@@ -274,7 +276,9 @@ class GrepSip:
         "grep",
         "Show the lines that match an RE2 pattern.",
         (
-            Param("pattern", "text", "An RE2 pattern; every line is matched by itself.", required=True, positional=True),
+            Param(
+                "pattern", "text", "An RE2 pattern; every line is matched by itself.", required=True, positional=True
+            ),
             Param("max", "integer", "Most matches.", 100, minimum=0),
             Param("context", "integer", "Lines shown before and after each match.", 0, minimum=0),
             Param("ignore_case", "flag", "Whether letters match in both cases.", False),

@@ -54,7 +54,9 @@ class JmespathRun:
             raise ExpressionError("jmespath expression", str(error)) from None
         lines = [json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n" for value in values]
         if sum(map(len, lines)) > self._cap:
-            raise BoundExceeded("the value", f"it has more than {self._cap} bytes", "Ask for less, or raise max_bytes=.")
+            raise BoundExceeded(
+                "the value", f"it has more than {self._cap} bytes", "Ask for less, or raise max_bytes=."
+            )
         return Slice(values, "".join(lines), True, len(values), len(values))
 
 

@@ -1,0 +1,146 @@
+"""The handle: the lazy object a person holds. Showing it costs no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kmnb._bridge import blocking, bridge, bridged, run
+from kmnb.core.display import Card, bundle, count_text, joined, size_text
+from kmnb.core.metadata import ObjectInfo
+from kmnb.core.slice import Slice
+from kmnb.ops._handle_facts import HandleFacts
+from kmnb.ops._handle_reading import ReadMethods
+from kmnb.ops._handle_sips import SipMethods
+from kmnb.ops.sip import Source, run_sip, sip_names
+
+if TYPE_CHECKING:
+    from kmnb.storage._protocols import Backend, ObjectArea
+
+
+class HandleContext(Protocol):
+    """What a handle needs of the context that made it."""
+
+    @property
+    def backend(self) -> Backend:
+        """The opened store."""
+
+
+class HandleHooks(Protocol):
+    """Use cases of the workspace that a handle offers as methods."""
+
+    async def keep(self, artifact: Artifact, name: str, **options: Any) -> Artifact:
+        """Copy the artifact to a named one and give its handle."""
+
+    async def hold(self, artifact: Artifact, reason: str, **options: Any) -> None:
+        """Delay its collection."""
+
+    async def release(self, artifact: Artifact) -> None:
+        """Take the hold back."""
+
+
+class Artifact(HandleFacts, SipMethods, ReadMethods):
+    """One artifact: what is known of it, bounded reads, and the way to its bytes.
+
+    Properties and every way of showing it do no I/O; unknown facts are None. Methods that do I/O have a twin with the
+    suffix ``_async``. A sip of an installed plug-in is a method too.
+
+    Args:
+        context: What made it; it has the opened store.
+        key: Key in its area.
+        hooks: The workspace's use cases behind ``keep``, ``hold`` and ``release``.
+        facts: Further facts, see :class:`~kmnb.ops._handle_facts.HandleFacts`.
+    """
+
+    def __init__(self, context: HandleContext, *, key: str, hooks: HandleHooks | None = None, **facts: Any) -> None:
+        super().__init__(key, **facts)
+        self._context, self._hooks = context, hooks
+
+    @property
+    def _store(self) -> ObjectArea:
+        area: ObjectArea = getattr(self._context.backend, self._area.value)
+        return area
+
+    async def _known(self) -> ObjectInfo:
+        """Ask the store once; what it told is remembered."""
+        if self._info is None or self._info.size is None or self._info.identity is None:
+            self._info = await self._store.head(self._key)
+        return self._info
+
+    async def _sip(self, name: str, /, **arguments: Any) -> Slice:
+        return await run_sip(Source(self._store, await self._known()), name, arguments)
+
+    async def _keep(self, /, name: str, **options: Any) -> Artifact:
+        """Copy it to a named artifact, which stays until it is removed.
+
+        Args:
+            name: File name; ``user:`` before it means user scope.
+            options: Further arguments of the workspace's ``save``.
+
+        Returns:
+            The handle of the new version.
+        """
+        return await self._use_cases().keep(self, name, **options)
+
+    async def _hold(self, /, reason: str, **options: Any) -> None:
+        """Delay its collection.
+
+        Args:
+            reason: Why; it is shown to whoever looks at the sweep.
+            options: How long.
+        """
+        await self._use_cases().hold(self, reason, **options)
+
+    async def _release(self) -> None:
+        """Take back a hold."""
+        await self._use_cases().release(self)
+
+    keep, keep_async = blocking(_keep), bridged(_keep)
+    hold, hold_async = blocking(_hold), bridged(_hold)
+    release, release_async = blocking(_release), bridged(_release)
+
+    def _use_cases(self) -> HandleHooks:
+        if self._hooks is None:
+            raise TypeError("this handle was made without a workspace")
+        return self._hooks
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        bare = name.removesuffix("_async")
+        if name.startswith("_") or bare not in sip_names():
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+        def method(*values: Any, **arguments: Any) -> Any:
+            asked = self._sip(bare, **_named(bare, values, arguments))
+            return bridge(asked) if name.endswith("_async") else run(asked)
+
+        method.__name__ = name
+        return method
+
+    def __dir__(self) -> list[str]:
+        sips = sip_names()
+        return sorted({*super().__dir__(), *sips, *(f"{name}_async" for name in sips)})
+
+    def __repr__(self) -> str:
+        facts = joined([size_text(self.size), count_text(self.rows, "rows"), self.media_type])
+        return f"<Artifact {self._key}{' · ' if facts else ''}{facts}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return bundle(self._card())
+
+    def _card(self) -> Card:
+        title = joined([self._key, size_text(self.size), count_text(self.rows, "rows"), self.media_type])
+        reference = {"uri": self.uri, "key": self._key, "digest": self.digest, "size": self.size}
+        return Card(title, body=self.preview or "", reference=reference)
+
+
+def _named(name: str, values: tuple[Any, ...], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Give positional values of a sip their names."""
+    from kmnb.ops.sip import sip_operation
+
+    places = [param.name for param in sip_operation(name).params if param.positional]
+    if len(values) > len(places) or any(place in arguments for place in places[: len(values)]):
+        raise TypeError(f"{name}() takes {', '.join(places) or 'no values'} by position, each once")
+    return {**dict(zip(places, values, strict=False)), **arguments}
+
+
+__all__ = ["Artifact", "HandleContext", "HandleHooks"]
