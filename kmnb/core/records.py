@@ -52,7 +52,11 @@ class Batch:
     start: int = 0
     """Number of the first record, from 0."""
     problems: Sequence[Problem] = field(default=())
-    """Records of this stretch that were skipped or are ragged."""
+    """Records of this stretch that were skipped, one each, or lines that were cut."""
+    columns: tuple[str, ...] | None = None
+    """Column names of a table; the same in every batch once the header was read, None before and elsewhere."""
+    kind: Literal["text", "table", "json"] = "text"
+    """What the rows are."""
 
 
 class Splitter(Protocol):

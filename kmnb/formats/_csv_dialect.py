@@ -1,0 +1,141 @@
+"""Find out how a delimited text is written: delimiter, header, end of records. Guesses from a sample, never values."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from kmnb.core.records import Dialect
+from kmnb.formats._csv_records import RecordCutter, cells_of
+
+SAMPLE_BYTES = 65_536
+"""How much of the beginning a guess looks at."""
+_SAMPLE_RECORDS = 500
+_CANDIDATES = (",", "\t", ";", "|")
+_NUMBER = re.compile(r"\s*[-+]?(\d[\d ]*([.,]\d+)?|[.,]\d+)([eE][-+]?\d+)?\s*%?\s*\Z")
+_DATE = re.compile(r"\s*\d{4}-\d\d-\d\d([T ].*)?\Z|\s*\d\d?[-/.]\d\d?[-/.]\d\d(\d\d)?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class CsvDialect:
+    """How to read one delimited text; nothing is left open."""
+
+    delimiter: str
+    """One character between cells."""
+    quote: str
+    """Quote character; empty for none."""
+    header: bool
+    """Whether the first record names the columns."""
+    newline: bytes
+    """What ends a record: LF, or CR where there is no LF at all."""
+    width: int
+    """Number of cells of a usual record; a delimiter at the end of every record adds none."""
+    agreement: float
+    """Share of sampled records that have that width, from 0 to 1."""
+    guessed: tuple[str, ...] = ()
+    """What had to be found out."""
+    names_fit: bool = True
+    """Whether the first record looks like names or values of a table rather than like prose."""
+
+
+def sample_rows(head: bytes, delimiter: str, quote: str, newline: bytes, *, whole: bool) -> list[list[str]]:
+    """Cut the first records of a sample into cells; the last, perhaps cut one is left out unless it is whole."""
+    cutter = RecordCutter(delimiter, quote)
+    records: list[str] = []
+    lines = head.removeprefix(b"\xef\xbb\xbf").split(newline)
+    for line in lines if whole else lines[:-1] or lines:
+        record = cutter.take(line.removesuffix(b"\r"))
+        if record:
+            records.append(record.decode("utf-8", "replace"))
+        if len(records) >= _SAMPLE_RECORDS:
+            break
+    return cells_of(records, delimiter, quote)
+
+
+def sniff_dialect(head: bytes, dialect: Dialect, *, whole: bool, hint: str | None = None) -> CsvDialect:
+    """Complete a dialect from the first bytes of a text.
+
+    Args:
+        head: The beginning, decoded to UTF-8.
+        dialect: What the caller knows; that is never overruled.
+        whole: Whether ``head`` is the whole content.
+        hint: Delimiter to prefer when several fit equally.
+
+    Returns:
+        A dialect without open questions.
+    """
+    quote = '"' if dialect.quote is None else dialect.quote
+    newline = b"\r" if b"\n" not in head and b"\r" in head else b"\n"
+    if dialect.delimiter:
+        best = _judge(head, dialect.delimiter, quote, newline, whole=whole)
+    else:
+        tried = [_judge(head, candidate, quote, newline, whole=whole) for candidate in _CANDIDATES]
+        best = max(tried, key=lambda t: (t.score, t.delimiter == hint))
+    header = has_header(best.rows) if dialect.header is None else dialect.header
+    guessed = tuple(
+        name for name, value in (("delimiter", dialect.delimiter), ("header", dialect.header)) if value is None
+    )
+    return CsvDialect(
+        best.delimiter, quote, header, newline, best.width, best.agreement, guessed, _names_fit(best.rows)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    delimiter: str
+    rows: list[list[str]]
+    width: int
+    agreement: float
+
+    @property
+    def score(self) -> tuple[float, int]:
+        """Order of candidates: several columns, then agreement of the records, then number of columns."""
+        return (self.agreement if self.width > 1 else 0.0, self.width)
+
+
+def _judge(head: bytes, delimiter: str, quote: str, newline: bytes, *, whole: bool) -> _Trial:
+    rows = sample_rows(head, delimiter, quote, newline, whole=whole)
+    if not rows:
+        return _Trial(delimiter, rows, 1, 0.0)
+    if all(len(row) > 1 and row[-1] == "" for row in rows):
+        rows = [row[:-1] for row in rows]
+    width, times = Counter(map(len, rows)).most_common(1)[0]
+    return _Trial(delimiter, rows, width, times / len(rows))
+
+
+def has_header(rows: list[list[str]]) -> bool:
+    """Tell whether the first record names the columns.
+
+    It does, unless it holds numbers or dates in just those columns in which the records below hold them too.
+    Whole numbers that follow one another (years as names) are names.
+    """
+    if len(rows) < 2:
+        return True
+    first, body = rows[0], [row for row in rows[1:101] if len(row) == len(rows[0])]
+    kinds = [_kind(cell) for cell in first]
+    if not body or not any(kind for kind in kinds) or _is_run(first):
+        return True
+    for at, kind in enumerate(kinds):
+        below = {_kind(row[at]) for row in body if row[at]}
+        if first[at] and below and (kind not in below):
+            return True
+    return False
+
+
+def _names_fit(rows: list[list[str]]) -> bool:
+    if not rows:
+        return False
+    first = [cell.strip() for cell in rows[0]]
+    filled = [cell for cell in first if cell]
+    return len(filled) > len(first) / 2 and len(set(filled)) > len(filled) / 2 and max(map(len, first)) <= 120
+
+
+def _kind(cell: str) -> str:
+    return "date" if _DATE.match(cell) else "number" if _NUMBER.match(cell) else ""
+
+
+def _is_run(cells: list[str]) -> bool:
+    numbers = [int(cell) for cell in cells if cell.isascii() and cell.isdigit() and len(cell) < 10]
+    return len(numbers) > 1 and all(b - a == 1 for a, b in itertools.pairwise(numbers))

@@ -1,0 +1,153 @@
+"""Comma-, tab-, semicolon- and pipe-separated tables. Cells are text, exactly as they stand.
+
+Records whose number of cells differs from the header's are left out and reported, so that nothing moves to another
+column; empty cells past the last column are no difference. Empty lines are no records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kmnb.core.bounds import LINE_MAX_BYTES
+from kmnb.core.records import Batch, Dialect, Problem
+from kmnb.formats._csv_dialect import SAMPLE_BYTES, CsvDialect, sniff_dialect
+from kmnb.formats._csv_records import RecordCutter, cells_of
+
+
+class CsvSplitter:
+    """Cut a delimited text into rows of cells; the dialect is found out from the beginning where it is not given."""
+
+    def __init__(self, dialect: Dialect, *, hint: str | None = None) -> None:
+        self._asked, self._hint = dialect, hint
+        self.dialect: CsvDialect | None = None
+        self.columns: tuple[str, ...] | None = None
+        self._pending = bytearray()
+        self._cutter = RecordCutter(",", "")
+        self._line = 1
+        self._begun = 1
+        self._rows = 0
+
+    def feed(self, block: bytes) -> Batch:
+        """Take the next block; nothing is given before the dialect is known."""
+        self._pending += block
+        if self.dialect is None:
+            if len(self._pending) < SAMPLE_BYTES:
+                return Batch(start=0, kind="table")
+            self._decide(whole=False)
+        return self._split(last=False)
+
+    def finish(self) -> Batch:
+        """Give what is left; an open quote at the end closes there and is reported."""
+        if self.dialect is None:
+            self._decide(whole=True)
+        return self._split(last=True)
+
+    def _decide(self, *, whole: bool) -> None:
+        if self._pending.startswith(b"\xef\xbb\xbf"):
+            del self._pending[:3]
+        head = bytes(self._pending[:SAMPLE_BYTES])
+        whole = whole and len(self._pending) <= SAMPLE_BYTES
+        self.dialect = sniff_dialect(head, self._asked, whole=whole, hint=self._hint)
+        self._cutter = RecordCutter(self.dialect.delimiter, self.dialect.quote)
+
+    def _split(self, *, last: bool) -> Batch:
+        assert self.dialect is not None
+        problems: list[Problem] = []
+        cut = len(self._pending) if last else self._pending.rfind(self.dialect.newline) + 1
+        if not cut and len(self._pending) <= LINE_MAX_BYTES:
+            return self._batch([], problems)
+        body = bytes(self._pending[: cut or len(self._pending)])
+        del self._pending[: len(body)]
+        lines = body.split(self.dialect.newline)
+        if not lines[-1]:
+            lines.pop()
+        records = list(self._records(lines, problems))
+        if last and self._cutter.is_open:
+            problems.append(Problem(self._begun, "a quote is not closed"))
+            self._cutter.release()
+        return self._rows_of(records, problems)
+
+    def _records(self, lines: list[bytes], problems: list[Problem]) -> Iterable[tuple[int, str]]:
+        """Give each record with the line where it begins."""
+        cutter = self._cutter
+        for line in lines:
+            begun = self._begun if cutter.is_open else self._line
+            self._begun = begun
+            self._line += 1
+            record = cutter.take(line)
+            if record is None and cutter.open_bytes > LINE_MAX_BYTES:
+                problems.append(Problem(begun, f"the record is longer than {LINE_MAX_BYTES:,} bytes"))
+                cutter.release()
+            elif record is not None:
+                record = record.removesuffix(b"\r")
+                if len(record) > LINE_MAX_BYTES:
+                    problems.append(Problem(begun, f"the record is longer than {LINE_MAX_BYTES:,} bytes"))
+                elif record:
+                    yield begun, record.decode("utf-8", "replace")
+
+    def _rows_of(self, records: list[tuple[int, str]], problems: list[Problem]) -> Batch:
+        assert self.dialect is not None
+        rows = cells_of((text for _, text in records), self.dialect.delimiter, self.dialect.quote)
+        begun = [line for line, _ in records]
+        if self.columns is None and rows:
+            self._name(rows)
+            if self.dialect.header:
+                del rows[0], begun[0]
+        if self.columns is None:
+            return self._batch([], problems)
+        width, good = len(self.columns), list[list[str]]()
+        for line, row in zip(begun, rows, strict=True):
+            if len(row) == width or _fits(row, width):
+                good.append(row)
+            else:
+                problems.append(Problem(line, f"{len(row)} cells instead of {width}"))
+        return self._batch(good, sorted(problems, key=lambda problem: problem.line))
+
+    def _name(self, rows: list[list[str]]) -> None:
+        assert self.dialect is not None
+        if self.dialect.header:
+            self.columns = tuple(rows[0])
+            return
+        width = self.dialect.width if self.dialect.agreement > 0 else len(rows[0])
+        self.columns = tuple(f"column{at}" for at in range(width))
+
+    def _batch(self, rows: list[list[str]], problems: list[Problem]) -> Batch:
+        start = self._rows
+        self._rows += len(rows) + len(problems)
+        return Batch(rows, start, problems, columns=self.columns, kind="table")
+
+
+def _fits(row: list[str], width: int) -> bool:
+    """Drop empty cells past the last column; tell whether that made the row fit."""
+    if len(row) < width or any(row[width:]):
+        return False
+    del row[width:]
+    return True
+
+
+class _Csv:
+    name = "csv"
+    kind = "table"
+    media_types = ("text/csv", "text/tab-separated-values", "application/csv", "text/x-csv")
+    suffixes = (".csv", ".tsv", ".tbl", ".psv")
+    samples = (
+        b'name,ns\r\n"a, b",default\r\n"two\r\nlines",kube-system\r\n',
+        b"name\tage\npod-a\t00010\n",
+        b"name;price\nx;1,5\n",
+    )
+
+    def sniff(self, head: bytes) -> float:
+        """Tell how surely a text is a delimited table: several columns on which the records agree."""
+        if head.lstrip()[:1] in (b"{", b"[", b"<") or not head.strip():
+            return 0.0
+        found = sniff_dialect(head, Dialect(), whole=len(head) < SAMPLE_BYTES)
+        if found.width < 2 or found.agreement < 0.8 or not found.names_fit:
+            return 0.0
+        return (0.75 if found.width > 2 else 0.6) * found.agreement
+
+    def split(self, dialect: Dialect) -> CsvSplitter:
+        """Make a splitter; what the dialect leaves open is found out from the first 64 KiB."""
+        return CsvSplitter(dialect)
+
+
+FORMAT = _Csv()
