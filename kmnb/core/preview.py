@@ -81,7 +81,7 @@ def fit(text: str, limit_bytes: int) -> str:
     return raw[:room].decode("utf-8", "ignore") + (CUT if limit_bytes >= len(CUT.encode()) else "")
 
 
-def names(values: Iterable[str], *, total: int | None, limit_bytes: int = 160) -> str:
+def names(values: Iterable[str], *, total: int | None, limit_bytes: int = 120) -> str:
     """Join first values by commas, as many as fit, with a mark when there are more."""
     shown: list[str] = []
     size = 0

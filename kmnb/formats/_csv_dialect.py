@@ -40,7 +40,7 @@ class CsvDialect:
     """Whether the first record looks like names or values of a table rather than like prose."""
 
 
-def sample_rows(head: bytes, delimiter: str, quote: str, newline: bytes, *, whole: bool) -> list[list[str]]:
+def sample_rows(head: bytes, *, delimiter: str, quote: str, newline: bytes, whole: bool) -> list[list[str]]:
     """Cut the first records of a sample into cells; the last, perhaps cut one is left out unless it is whole."""
     cutter = RecordCutter(delimiter, quote)
     records: list[str] = []
@@ -69,9 +69,9 @@ def sniff_dialect(head: bytes, dialect: Dialect, *, whole: bool, hint: str | Non
     quote = '"' if dialect.quote is None else dialect.quote
     newline = b"\r" if b"\n" not in head and b"\r" in head else b"\n"
     if dialect.delimiter:
-        best = _judge(head, dialect.delimiter, quote, newline, whole=whole)
+        best = _judge(head, dialect.delimiter, quote=quote, newline=newline, whole=whole)
     else:
-        tried = [_judge(head, candidate, quote, newline, whole=whole) for candidate in _CANDIDATES]
+        tried = [_judge(head, candidate, quote=quote, newline=newline, whole=whole) for candidate in _CANDIDATES]
         best = max(tried, key=lambda t: (t.score, t.delimiter == hint))
     header = has_header(best.rows) if dialect.header is None else dialect.header
     guessed = tuple(
@@ -95,8 +95,8 @@ class _Trial:
         return (self.agreement if self.width > 1 else 0.0, self.width)
 
 
-def _judge(head: bytes, delimiter: str, quote: str, newline: bytes, *, whole: bool) -> _Trial:
-    rows = sample_rows(head, delimiter, quote, newline, whole=whole)
+def _judge(head: bytes, delimiter: str, *, quote: str, newline: bytes, whole: bool) -> _Trial:
+    rows = sample_rows(head, delimiter=delimiter, quote=quote, newline=newline, whole=whole)
     if not rows:
         return _Trial(delimiter, rows, 1, 0.0)
     if all(len(row) > 1 and row[-1] == "" for row in rows):

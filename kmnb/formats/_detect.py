@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import cast
 
-from kmnb import _plugins
+from kmnb._plugins import load, names
 from kmnb.core.records import FormatPlugin
 from kmnb.errors import KmnbError
 from kmnb.formats._decode import Decoder, find_codec
@@ -64,12 +64,12 @@ def format_named(name: str) -> FormatPlugin:
     Raises:
         UnknownPlugin: There is none of that name.
     """
-    return cast(FormatPlugin, _plugins.load("kmnb.formats", "kmnb.formats", name, "FORMAT"))
+    return cast(FormatPlugin, load("kmnb.formats", "kmnb.formats", name, "FORMAT"))
 
 
 def format_names() -> tuple[str, ...]:
     """List all formats."""
-    return _plugins.names("kmnb.formats", "kmnb.formats")
+    return names("kmnb.formats", "kmnb.formats")
 
 
 def detect(
@@ -134,5 +134,4 @@ def _best(text: bytes, media_type: str, name: str) -> str:
         bare = name.removesuffix(".gz").removesuffix(".zst")
         return plugin.sniff(text) + said + 0.15 * bare.endswith(plugin.suffixes)
 
-    names = format_names()
-    return max(names, key=lambda each: (score(format_named(each)), each == "text"))
+    return max(format_names(), key=lambda each: (score(format_named(each)), each == "text"))

@@ -13,8 +13,9 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _MAGIC = (
-    b"%PDF-", b"PK\x03\x04", b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8", b"\x7fELF", b"PAR1", b"ARROW1", b"SQLite format 3",
-    b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!", b"OggS", b"\x00asm", b"\x1f\x8b", b"\x28\xb5\x2f\xfd",
+    b"%PDF-", b"PK\x03\x04", b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8", b"\x7fELF", b"PAR1", b"ARROW1",
+    b"SQLite format 3", b"BZh",
+    b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!", b"OggS", b"\x00asm", b"\x1f\x8b", b"\x28\xb5\x2f\xfd",
 )  # fmt: skip
 _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _HIGH = re.compile(rb"[\x80-\xff]+")

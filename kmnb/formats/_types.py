@@ -11,21 +11,23 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\Z")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s*(Z|[-+]\d\d:?\d\d)?)?\Z")
 
 
+_KINDS: tuple[tuple[type, str], ...] = (
+    (bool, "boolean"),
+    (int, "integer"),
+    (float, "number"),
+    (Mapping, "object"),
+    (list, "list"),
+    (tuple, "list"),
+)
+
+
 def type_of(value: Any) -> str | None:
     """Name the type of a value: null (as None), boolean, integer, number, timestamp, text, list or object."""
     if value is None or value == "":
         return None
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int):
-        return "integer"
-    if isinstance(value, float):
-        return "number"
     if isinstance(value, str):
         return _text_type(value)
-    if isinstance(value, Mapping):
-        return "object"
-    return "list" if isinstance(value, (list, tuple)) else "text"
+    return next((name for kind, name in _KINDS if isinstance(value, kind)), "text")
 
 
 def _text_type(text: str) -> str:
