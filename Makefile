@@ -53,5 +53,5 @@ $(BIN)/python:
 
 # One stamp for each extra; a changed pyproject.toml installs again.
 .venv/.%: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[$*]'
 	@touch $@
