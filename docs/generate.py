@@ -18,6 +18,7 @@ from typing import Any
 import kmnb
 from kmnb import _plugins, errors
 from kmnb.core import bounds
+from kmnb.core.config import SETTINGS
 from kmnb.core.describe import Operation
 
 HERE = Path(__file__).parent
@@ -194,6 +195,22 @@ def limits_page() -> str:
     )
 
 
+def settings_page() -> str:
+    """Every setting, as an argument of connect, an environment variable and a line of a file."""
+    rows = [f"{_param_row(param)} `KMNB_{param.name.upper()}` |" for param in SETTINGS.params]
+    return "\n".join(
+        [
+            "# Settings\n",
+            "A value comes from the call, else from the environment, else from `kmnb.toml` or `[tool.kmnb]` of a",
+            "`pyproject.toml` in the working folder or above it, else from `kmnb/kmnb.toml` in the user's configuration",
+            "folder, else it is the default.\n",
+            "| setting | type | default | meaning | variable |\n|---|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
 def backends_page() -> str:
     """Every store backend with the addresses that it opens."""
     rows = []
@@ -219,6 +236,7 @@ PAGES = {
     "operations.md": commands_page,
     "errors.md": errors_page,
     "limits.md": limits_page,
+    "settings.md": settings_page,
     "stores.md": backends_page,
     "formats.md": formats_page,
 }
