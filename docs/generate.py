@@ -202,8 +202,8 @@ def settings_page() -> str:
         [
             "# Settings\n",
             "A value comes from the call, else from the environment, else from `kmnb.toml` or `[tool.kmnb]` of a",
-            "`pyproject.toml` in the working folder or above it, else from `kmnb/kmnb.toml` in the user's configuration",
-            "folder, else it is the default.\n",
+            "`pyproject.toml` in the working folder or above it, else from `kmnb/kmnb.toml` in the user's",
+            "configuration folder, else it is the default.\n",
             "| setting | type | default | meaning | variable |\n|---|---|---|---|---|",
             *rows,
             "",

@@ -1,8 +1,8 @@
 """The Binder folder, step by step as repo2docker takes it, as a user without privileges.
 
 repo2docker looks into ``binder/`` and nowhere else when that folder is there; reads the Python version from
-``runtime.txt``; installs ``requirements.txt`` with pip from the top of the repository; makes ``postBuild`` executable and
-runs it there; and runs the server's command through ``start``, which has to become it.
+``runtime.txt``; installs ``requirements.txt`` with pip from the top of the repository; makes ``postBuild`` executable
+and runs it there; and runs the server's command through ``start``, which has to become it.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _who(home: Path) -> tuple[str, tuple[str, ...]]:
     if os.getuid() != 0:
         return here, ()
     libraries = sysconfig.get_path("purelib")
-    own = "{0.major}.{0.minor}".format(sys.version_info)
+    own = f"{sys.version_info.major}.{sys.version_info.minor}"
     for candidate in (here, f"/usr/bin/python{own}"):
         program = f"import os, ensurepip; os.listdir({libraries!r})"
         if (

@@ -1,0 +1,255 @@
+"""A whole discussion on real input, over a NATS server of its own. `make demo` plays it.
+
+Usage::
+
+    demo.py                 starts the server, a tooler and a consumer; then judges what they left
+    demo.py tooler URL      spills the samples and publishes their envelopes
+    demo.py consumer URL    holds the handles, answers questions, counts, closes the thread
+
+Tooler and consumer are processes of their own that share nothing but NATS. The bytes that an answer moved are what the
+kernel counted on this process's connections, not what kmnb says. The demo fails by itself when a bounded read moves
+more than 1 MiB, when a count differs from an independent one, or when anything is left.
+"""
+
+from __future__ import annotations
+
+import collections
+import ctypes
+import json
+import os
+import random
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import kmnb
+from kmnb import contract
+
+T = TypeVar("T")
+
+DATA = Path(__file__).resolve().parent / "data"
+NAMES = {"namespace": "demo", "crew": "operations", "thread": "incident-7"}
+PREFIX = "demo/operations/incident-7"
+MOVED_MAX_BYTES = 1024 * 1024
+"""Most that head, tail, lines or a range may move, whatever the size of the artifact."""
+ACCESS_LINES = 1_000_000
+"""Lines of the large sample: more than 100 MB."""
+
+SAMPLES = (
+    ("kube", "get_pods", "pods.json", "application/json"),
+    ("prometheus", "query_range", "prometheus.json", "application/json"),
+    ("logs", "pod_logs", "coredns.log", "text/plain"),
+    ("weather", "history", "weather.csv", "text/csv"),
+)
+
+PROGRAM = """
+import collections, json, os, pathlib
+(path,) = (p for p in pathlib.Path(os.environ["KMNB_ARTIFACTS"]).rglob("*") if p.is_file())
+pods = json.loads(path.read_bytes())["items"]
+print(json.dumps(collections.Counter(pod["metadata"]["namespace"] for pod in pods), sort_keys=True))
+"""
+
+
+def access_log() -> Iterator[bytes]:
+    """An access log in blocks of 10,000 lines; the same at every call, and never whole in memory."""
+    chance = random.Random(7)  # noqa: S311 - a sample, not a secret
+    paths = [f"/api/{name}" for name in ("orders", "orders/items", "users", "stock", "payments", "search?q=teapot")]
+    for block in range(0, ACCESS_LINES, 10_000):
+        statuses = chance.choices((200, 204, 404, 503), (900, 80, 18, 2), k=10_000)
+        places = chance.choices(paths, k=10_000)
+        lines = (
+            f"2026-11-30T{n // 41667:02}:{n // 695 % 60:02}:{n // 12 % 60:02}Z gateway-{n % 7} GET {place} {status} "
+            f"{n * 7919 % 997} ms trace={n * 2654435761 % 2**32:08x} session={n * 40503 % 65521:05}\n"
+            for n, place, status in zip(range(block, block + 10_000), places, statuses, strict=True)
+        )
+        yield "".join(lines).encode()
+
+
+def received() -> int:
+    """Bytes that this process's TCP connections have received so far, as the kernel counts them."""
+    total = 0
+    for entry in os.listdir("/proc/self/fd"):
+        try:
+            copy = socket.socket(fileno=os.dup(int(entry)))
+        except OSError:
+            continue
+        with copy:
+            if copy.family in (socket.AF_INET, socket.AF_INET6) and copy.type == socket.SOCK_STREAM:
+                facts = copy.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192)
+                total += struct.unpack_from("=Q", facts, 128)[0]  # tcpi_bytes_received
+    return total
+
+
+def tell(who: str, what: str, answer: object = "", cost: str = "") -> None:
+    """Print one line of the story."""
+    print(f"{who:<9} {what:<34} {str(answer)[:84]:<84} {cost}", flush=True)
+
+
+def check(holds: bool, thing: str) -> None:
+    """End the demo with exit code 1 unless something holds."""
+    if not holds:
+        sys.exit(f"The demo failed: {thing}")
+
+
+def ask(question: str, call: Callable[[], T], *, most_bytes: int | None = None) -> T:
+    """Ask one question, tell the answer and what it moved, and hold the bound."""
+    before = received()
+    answer = call()
+    moved = received() - before
+    shown: object = getattr(answer, "values", answer)
+    if isinstance(shown, list):
+        shown = "; ".join(str(getattr(value, "text", value)) for value in shown[:3])
+    tell("consumer", question, shown, f"{moved:,} B moved")
+    check(most_bytes is None or moved <= most_bytes, f"{question} moved {moved:,} bytes, more than {most_bytes:,}")
+    return answer
+
+
+def tooler(url: str) -> None:
+    """Spill every sample, and publish what is left to say: an envelope."""
+    for agent, tool, file, media_type in SAMPLES:
+        produce(url, agent, tool, (DATA / file).read_bytes(), media_type)
+    produce(url, "gateway", "access_log", access_log(), "text/plain")
+
+
+def produce(url: str, agent: str, tool: str, data: bytes | Iterable[bytes], media_type: str) -> None:
+    """One tool's result: stored, and its envelope published."""
+    ws = kmnb.connect(url, agent=agent, **NAMES)
+    spill = ws.spill(data, tool=tool, media_type=media_type)
+    ws.publish(spill)
+    art = spill.artifact
+    assert art is not None
+    envelope = len(json.dumps(art.envelope(), ensure_ascii=False).encode())
+    tell("tooler", f"{agent}/{tool}", art.key, f"{art.size or 0:,} B stored, {envelope:,} B published")
+
+
+def consumer(url: str) -> None:
+    """Read the discussion, answer from previews first, sip next, compute last; then close the thread."""
+    ws = kmnb.connect(url, agent="analyst", **NAMES)
+    arts = {art.key.split("/")[3]: art for message in ws.discussion(NAMES["thread"]) for art in message.artifacts}
+    check(set(arts) == {"kube", "prometheus", "logs", "weather", "gateway"}, f"the bus brought {sorted(arts)}")
+    previews(arts)
+    small_sips(arts)
+    errors = large_sips(arts["gateway"])
+    counts = compute(ws, arts["kube"])
+    ws.publish(ws.spill(json.dumps({"pods": counts, "errors": errors}), tool="findings"))
+    ws.close_thread(NAMES["thread"])
+    left = list(ws.list(PREFIX))
+    tell("consumer", "thread closed", f"{len(left)} keys left")
+    check(not left, f"{len(left)} keys of the closed thread remain")
+
+
+def previews(arts: dict[str, Any]) -> None:
+    """Questions that the envelopes answer: nothing may be moved."""
+    for agent in ("kube", "prometheus", "weather", "gateway"):
+        art = arts[agent]
+        ask(f"what is {agent}'s result?", lambda art=art: art.preview.splitlines()[0], most_bytes=0)
+    ask("how many pods are there?", lambda: arts["kube"].rows, most_bytes=0)
+
+
+def small_sips(arts: dict[str, Any]) -> None:
+    """Questions that need some of the content."""
+    pods, log, weather = arts["kube"], arts["logs"], arts["weather"]
+    ask("log: how does it begin?", lambda: log.head(2), most_bytes=MOVED_MAX_BYTES)
+    ask("log: which errors?", lambda: log.grep("ERROR", max=2))
+    ask("weather: hot days", lambda: weather.select(["date", "temp_max"], where="temp_max > 35"))
+    ask("pods: which do not run?", lambda: pods.jq('.items[] | select(.status.phase != "Running") | .metadata.name'))
+    ask(
+        "pods: of kube-system", lambda: pods.jmespath("items[?metadata.namespace=='kube-system'].metadata.name | [0:3]")
+    )
+    ask("prometheus: series", lambda: arts["prometheus"].jq(".data.result | length"))
+
+
+def large_sips(art: Any) -> int:
+    """Questions to more than 100 MB: bounded reads move next to nothing; a search moves all and keeps little."""
+    check(art.size > 100_000_000, f"the large sample has {art.size:,} bytes only")
+    ask("access log: first line", lambda: art.head(1), most_bytes=MOVED_MAX_BYTES)
+    ask("access log: last line", lambda: art.tail(1), most_bytes=MOVED_MAX_BYTES)
+    ask("access log: line 500,000", lambda: art.lines(500_000, 1), most_bytes=MOVED_MAX_BYTES)
+    ask("access log: 40 bytes in the middle", lambda: art.read(art.size // 2, 40), most_bytes=MOVED_MAX_BYTES)
+    lines = ask("access log: lines", art.count, most_bytes=MOVED_MAX_BYTES).values[0]
+    check(lines == ACCESS_LINES, f"count gave {lines:,} lines")
+    found = ask("access log: status 503", lambda: art.grep(r" 503 \d+ ms ", max=1))
+    check(found.total is not None and not found.total_is_lower_bound, "grep gave no exact total")
+    return int(found.total)
+
+
+def compute(ws: Any, pods: Any) -> dict[str, int]:
+    """A number that a person may rely on: from a program, in a sandbox, with a receipt."""
+    with ws.turn([pods]):
+        out = ws.run(PROGRAM)
+    check(out.exit_code == 0, f"the program ended with {out.exit_code}: {out.stderr}")
+    digest = out.receipt["program"]
+    tell("consumer", "pods per namespace, computed", out.stdout.strip(), f"exit code 0, program {digest[:19]}…")
+    counts: dict[str, int] = json.loads(out.stdout)
+    said = "; ".join(f"{number} pods in {name}" for name, number in counts.items())
+    check(contract.check(said, [out.receipt], strict=True).ok, f"no receipt backs: {said}")
+    check(
+        not contract.check("26 pods", [out.receipt], strict=True).ok, "a receipt backs a number that it does not hold"
+    )
+    return counts
+
+
+def judge(url: str) -> None:
+    """Compare what the consumer said on the bus with counts of our own, and look for leftovers."""
+    ws = kmnb.connect(url, agent="judge", **NAMES)
+    *_, last = ws.discussion(NAMES["thread"])
+    said = json.loads(last.text)
+    pods = json.loads((DATA / "pods.json").read_bytes())["items"]
+    counts = collections.Counter(pod["metadata"]["namespace"] for pod in pods)
+    errors = sum(block.count(b" 503 ") for block in access_log())
+    tell("judge", "independent counts", f"{dict(counts)}, {errors:,} errors")
+    check(said == {"pods": counts, "errors": errors}, f"the consumer said {said}")
+    left = [info.key for info in kmnb.open_store(url).list(PREFIX)]
+    check(not left, f"keys of the closed thread remain: {left}")
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every process that the roles leave behind, so that none can be missed."""
+    PR_SET_CHILD_SUBREAPER = 36  # noqa: N806 - the kernel's name
+    check(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0, "prctl refused")
+
+
+def leftovers() -> list[str]:
+    """Our children that still run."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            _, _, facts = (entry / "stat").read_text("utf-8", "replace").rpartition(")")
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        state, parent = facts.split()[:2]
+        if int(parent) == os.getpid() and state != "Z":
+            found.append(f"{entry.name}: {command}")
+    return found
+
+
+def main() -> None:
+    """Play it."""
+    began = time.monotonic()
+    adopt_orphans()
+    with tempfile.TemporaryDirectory(prefix="kmnb-demo-") as folder:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("KMNB_")}
+        environment |= {"XDG_DATA_HOME": folder, "XDG_RUNTIME_DIR": folder, "XDG_CONFIG_HOME": folder, "TMPDIR": folder}
+        os.environ.clear()
+        os.environ.update(environment)
+        with kmnb.open_store(f"nats+embedded://{folder}/nats") as store:
+            url = store.server_url
+            tell("demo", "NATS server", url)
+            for role in ("tooler", "consumer", "judge"):
+                ended = subprocess.run([sys.executable, __file__, role, url], check=False, timeout=120)
+                check(ended.returncode == 0, f"the {role} ended with exit code {ended.returncode}")
+        check(not (running := leftovers()), f"still running: {running}")
+    check(not Path(folder).exists(), f"{folder} is still there")
+    tell("demo", "nothing is left", "no key, no process, no file", f"{time.monotonic() - began:.1f} s")
+
+
+if __name__ == "__main__":
+    roles = {"tooler": tooler, "consumer": consumer, "judge": judge}
+    roles[sys.argv[1]](sys.argv[2]) if len(sys.argv) > 1 else main()
