@@ -211,7 +211,7 @@ def judge(url: str) -> None:
 
 def adopt_orphans() -> None:
     """Become the parent of every process that the roles leave behind, so that none can be missed."""
-    PR_SET_CHILD_SUBREAPER = 36  # noqa: N806 - the kernel's name
+    PR_SET_CHILD_SUBREAPER = 36
     check(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0, "prctl refused")
 
 
