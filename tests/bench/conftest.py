@@ -40,7 +40,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not _rows:
         return
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.release()}, Python {platform.python_version()}"
-    head = [f"Measured on {datetime.now(UTC):%Y-%m-%d}; {machine}.", "", "| what | kmnb | budget | peer |", "|---|---|---|---|"]
+    head = [
+        f"Measured on {datetime.now(UTC):%Y-%m-%d}; {machine}.",
+        "",
+        "| what | kmnb | budget | peer |",
+        "|---|---|---|---|",
+    ]
     table = "\n".join([*head, *_rows])
     terminalreporter.write_line(table)
     file = Path(__file__).resolve().parents[2] / ".cache" / "bench.md"
