@@ -1,0 +1,64 @@
+"""What a command is, and the parameters that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from kmnb.core.describe import Operation, Param
+
+Handler = Callable[[Any, Mapping[str, Any]], Awaitable[Any]]
+"""Called with a workspace and complete arguments; gives an object that can show itself."""
+Effect = Literal["read", "write", "delete"]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One operation and what carries it out."""
+
+    operation: Operation
+    """Name, help and parameters."""
+    handler: Handler
+    """What is done."""
+    effect: Effect = "read"
+    """What it needs permission for."""
+
+    @property
+    def name(self) -> str:
+        """Name of the operation."""
+        return self.operation.name
+
+
+def command(name: str, summary: str, *params: Param, effect: Effect = "read") -> Callable[[Handler], Command]:
+    """Declare the command that a handler carries out."""
+    return lambda handler: Command(Operation(name, summary, params), handler, effect)
+
+
+def word(name: str, help_text: str, *, required: bool = True) -> Param:
+    """Declare a positional text."""
+    return Param(name, "text", help_text, required=required, positional=True, default=None if required else "")
+
+
+REF = word("ref", "Artifact: key, artifact:// URI, envelope or marker text.")
+SOURCE = word("source", "File to read; - for standard input.")
+FILENAME = word("filename", "Name of the named artifact; user: before it opts into user scope.")
+MEDIA_TYPE = Param("media_type", "text", "MIME type; found out when absent.")
+ORIGIN = (
+    Param("tool", "text", "Name of the tool that gave the data.", required=True),
+    Param("agent", "text", "Agent that the data belongs to; the workspace's when absent."),
+    Param("thread", "text", "Thread that the data belongs to; the workspace's when absent."),
+    MEDIA_TYPE,
+)
+
+
+def source_of(given: Mapping[str, Any]) -> Any:
+    """Read a text as the path of a file; anything else is the data itself."""
+    source = given["source"]
+    return Path(source) if isinstance(source, str) else source
+
+
+def some_of(given: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Give those of the named arguments that are not None."""
+    return {name: given[name] for name in names if given[name] is not None}

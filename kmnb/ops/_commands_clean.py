@@ -1,0 +1,76 @@
+"""Commands over threads and garbage collection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kmnb.core.answers import Answer, line
+from kmnb.core.describe import Param
+from kmnb.ops._command import FILENAME, REF, command, word
+
+
+@command(
+    "close",
+    "Close a thread: its discussion artifacts are deleted at once.",
+    word("thread", "Thread; the workspace's own when absent.", required=False),
+    effect="delete",
+)
+async def close(workspace: Any, given: Mapping[str, Any]) -> Any:
+    """Close a thread."""
+    return await workspace.close_thread_async(given["thread"] or workspace.thread)
+
+
+@command(
+    "gc",
+    "Sweep: delete what belongs to no active thread and is older than the grace window.",
+    Param("dry_run", "flag", "Whether only to say what would be deleted.", default=False),
+    effect="delete",
+)
+async def sweep(workspace: Any, given: Mapping[str, Any]) -> Any:
+    """Sweep once."""
+    return await workspace.sweep_async(dry_run=given["dry_run"])
+
+
+@command("threads", "List the threads that are alive.")
+async def threads(workspace: Any, given: Mapping[str, Any]) -> Any:
+    """List active threads."""
+    return await workspace.threads_async()
+
+
+@command("doctor", "Check store, sandbox and front ends, and say what to do.")
+async def doctor(workspace: Any, given: Mapping[str, Any]) -> Any:
+    """Check everything."""
+    return await workspace.doctor_async()
+
+
+@command(
+    "hold",
+    "Keep garbage collection away from an artifact for a while.",
+    REF,
+    word("reason", "Why it is still needed."),
+    effect="write",
+)
+async def hold(workspace: Any, given: Mapping[str, Any]) -> Answer:
+    """Hold an artifact."""
+    artifact = await workspace.get_async(given["ref"])
+    await artifact.hold_async(given["reason"])
+    return line(f"{artifact.key} is held: {given['reason']}", {"key": artifact.key, "reason": given["reason"]})
+
+
+@command("release", "Let garbage collection have an artifact again.", REF, effect="write")
+async def release(workspace: Any, given: Mapping[str, Any]) -> Answer:
+    """Release a hold."""
+    artifact = await workspace.get_async(given["ref"])
+    await artifact.release_async()
+    return line(f"{artifact.key} is no longer held", {"key": artifact.key})
+
+
+@command("keep", "Copy an artifact to a named artifact, which stays.", REF, FILENAME, effect="write")
+async def keep(workspace: Any, given: Mapping[str, Any]) -> Any:
+    """Keep an artifact for good."""
+    artifact = await workspace.get_async(given["ref"])
+    return await artifact.keep_async(given["filename"])
+
+
+COMMANDS = (close, sweep, threads, doctor, hold, release, keep)
