@@ -167,6 +167,18 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
         raise
 
 
+def start(coroutine: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
+    """Begin a coroutine on kmnb's loop without waiting for it.
+
+    Args:
+        coroutine: What to run.
+
+    Returns:
+        A future of its result; it cannot be cancelled.
+    """
+    return _Job(coroutine).outcome
+
+
 async def bridge(coroutine: Coroutine[Any, Any, T]) -> T:
     """Await a coroutine on kmnb's loop from any loop.
 

@@ -10,7 +10,7 @@ from typing import Any
 from kmnb import _plugins
 from kmnb.core.describe import Operation
 from kmnb.errors import UnknownPlugin
-from kmnb.ops import _commands_clean, _commands_named, _commands_store
+from kmnb.ops import _commands_clean, _commands_compute, _commands_named, _commands_store
 from kmnb.ops._command import REF, Command
 from kmnb.ops._commands_store import defaults, listing_of
 
@@ -20,7 +20,8 @@ __all__ = ["Command", "commands", "defaults", "find_command", "listing_of"]
 @cache
 def commands() -> Mapping[str, Command]:
     """Every command by name: the declared ones, and one for each sip that is installed."""
-    declared = (*_commands_store.COMMANDS, *_commands_clean.COMMANDS, *_commands_named.COMMANDS)
+    modules = (_commands_store, _commands_clean, _commands_named, _commands_compute)
+    declared = (found for module in modules for found in module.COMMANDS)
     sips = (_sip_command(name) for name in _plugins.names("kmnb.sips", "kmnb.sips"))
     return {command.name: command for command in (*declared, *sips)}
 

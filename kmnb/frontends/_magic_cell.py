@@ -1,0 +1,51 @@
+"""``%%artifact spill --tool NAME``: store what a cell returns, else what it prints."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kmnb.errors import BadRequest
+
+
+def data_of_cell(shell: Any, cell: str) -> Any:
+    """Run a cell and give the value of its last expression, else what it printed.
+
+    Args:
+        shell: The IPython shell.
+        cell: Source of the cell.
+
+    Returns:
+        A value that is not None; then what the cell printed is printed after all. Otherwise the printed text.
+
+    Raises:
+        BadRequest: The cell raised an error, which IPython has shown, or gave nothing.
+    """
+    from IPython.utils.capture import capture_output
+
+    values: list[Any] = []
+    with capture_output(display=False) as captured, _displayed_to(values.append):
+        result = shell.run_cell(cell, store_history=False)
+    printed, value = captured.stdout, values[-1] if values else None
+    failed = result.error_before_exec or result.error_in_exec
+    if failed is None and value is None and printed:
+        sys.stderr.write(captured.stderr)
+        return printed
+    captured()
+    if failed is not None:
+        raise BadRequest("%%artifact", f"the cell raised {type(failed).__name__}", "Nothing was stored.") from None
+    if value is None:
+        raise BadRequest("%%artifact", "the cell gave nothing", "Let it print, or end with an expression.")
+    return value
+
+
+@contextmanager
+def _displayed_to(take: Callable[[Any], None]) -> Iterator[None]:
+    """Have the value of an expression handed over instead of shown: showing it could cost more than storing it."""
+    before, sys.displayhook = sys.displayhook, take
+    try:
+        yield
+    finally:
+        sys.displayhook = before

@@ -1,0 +1,73 @@
+"""``%load_ext kmnb``: brings ``%artifact`` and ``%%compute``, and takes them away again exactly.
+
+Nothing of the store, the sips or the widgets is imported before a magic is used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+_KINDS = ("line", "cell")
+_NAMES = ("artifact", "compute")
+
+
+@dataclass
+class _Loaded:
+    """What was there before, so that it can be put back."""
+
+    magics: Any
+    matcher: Any
+    before: dict[tuple[str, str], Any]
+    registered: Any
+
+
+_loaded: WeakKeyDictionary[Any, _Loaded] = WeakKeyDictionary()
+
+
+def load(shell: Any) -> None:
+    """Register the magics and their completion; calling it again changes nothing.
+
+    Args:
+        shell: An IPython shell.
+    """
+    if shell in _loaded:
+        return
+    from kmnb.frontends._complete import make_matcher
+    from kmnb.frontends._magic_class import KmnbMagics
+
+    manager = shell.magics_manager
+    before = {(kind, name): manager.magics[kind].get(name) for kind in _KINDS for name in _NAMES}
+    registered = manager.registry.get(KmnbMagics.__name__)
+    magics = KmnbMagics(shell=shell)
+    manager.register(magics)
+    matcher = make_matcher(magics)
+    shell.Completer.custom_matchers.append(matcher)
+    _loaded[shell] = _Loaded(magics, matcher, before, registered)
+
+
+def unload(shell: Any) -> None:
+    """Take the magics and their completion away and put back what was there before.
+
+    Args:
+        shell: The IPython shell that they were loaded into; another one is left alone.
+    """
+    state = _loaded.pop(shell, None)
+    if state is None:
+        return
+    manager = shell.magics_manager
+    for (kind, name), magic in state.before.items():
+        _restore(manager.magics[kind], name, magic)
+    _restore(manager.registry, type(state.magics).__name__, state.registered)
+    for group, member in ((shell.configurables, state.magics), (shell.Completer.custom_matchers, state.matcher)):
+        if any(found is member for found in group):
+            group.remove(member)
+    state.magics.let_go()
+
+
+def _restore(table: dict[str, Any], name: str, before: Any) -> None:
+    if before is None:
+        table.pop(name, None)
+    else:
+        table[name] = before
