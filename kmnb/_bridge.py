@@ -168,14 +168,7 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def start(coroutine: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
-    """Begin a coroutine on kmnb's loop without waiting for it.
-
-    Args:
-        coroutine: What to run.
-
-    Returns:
-        A future of its result; it cannot be cancelled.
-    """
+    """Begin a coroutine on kmnb's loop without waiting for it; the future cannot be cancelled."""
     return _Job(coroutine).outcome
 
 
@@ -225,14 +218,7 @@ def iterate(source: AsyncIterator[T]) -> Iterator[T]:
 
 
 async def bridge_iterate(source: AsyncIterator[T]) -> AsyncIterator[T]:
-    """Walk an async iterator of kmnb's loop from any loop.
-
-    Args:
-        source: An async iterator; it is closed when the walk ends, also early.
-
-    Yields:
-        Its items.
-    """
+    """Walk an async iterator of kmnb's loop from any loop; see :func:`iterate`."""
     try:
         while True:
             try:

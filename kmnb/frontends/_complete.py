@@ -6,6 +6,7 @@ background on kmnb's own loop.
 
 from __future__ import annotations
 
+import re
 import shlex
 import time
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ FRESH_SECONDS = 2.0
 NAMES_MAX = 500
 """Most names of artifacts that are kept for completion."""
 
+_MAGIC = re.compile(r"(?:\s*[\w.\[\], ]+=)?\s*(%{1,2}artifact|%%compute)\s(.*)$", re.DOTALL)
 _REFS = ("ref", "refs", "with")
 
 
@@ -83,7 +85,7 @@ def make_matcher(magics: Any) -> Any:
     names = Names(magics)
 
     def kmnb_matcher(context: Any) -> dict[str, Any]:
-        found = matches(context.full_text, context.cursor_line, context.cursor_position, names)
+        found = matches(context.text_until_cursor, names, first_line=context.cursor_line == 0)
         if found is None:
             return {"completions": [], "suppress": False}
         from IPython.core.completer import SimpleCompletion
@@ -98,26 +100,24 @@ def make_matcher(magics: Any) -> Any:
     return kmnb_matcher
 
 
-def matches(text: str, row: int, column: int, names: Any) -> tuple[str, list[str]] | None:
+def matches(line: str, names: Any, *, first_line: bool = True) -> tuple[str, list[str]] | None:
     """Complete one position.
 
     Args:
-        text: The whole cell.
-        row: Line of the cursor, from 0.
-        column: Place of the cursor in that line.
+        line: The line up to the cursor.
         names: Called for the names of artifacts.
+        first_line: Whether it is the first line of its cell; cell magics begin nowhere else.
 
     Returns:
         The fragment before the cursor and the texts that may stand in its place; None for lines of others.
     """
-    line = text.split("\n")[row][:column]
-    before, sign, rest = line.rpartition("%artifact ")
-    if sign and not before.strip("% ").rstrip("= ").replace(".", "_").isidentifier() and before.strip("% "):
+    found = _MAGIC.match(line)
+    if found is None:
         return None
-    if not sign:
-        before, sign, rest = line.rpartition("%%compute ")
-        if not sign or before.strip() or row:
-            return None
+    sign, rest = found.groups()
+    if sign.startswith("%%") and (not first_line or line[:2] != "%%"):
+        return None
+    if sign == "%%compute":
         from kmnb.frontends._magic_forms import compute_form
 
         return _offer(*_split(rest), form=compute_form(), names=names)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from kmnb.frontends._frontend import Frontend
+
 _KINDS = ("line", "cell")
 _NAMES = ("artifact", "compute")
 
@@ -71,3 +73,6 @@ def _restore(table: dict[str, Any], name: str, before: Any) -> None:
         table.pop(name, None)
     else:
         table[name] = before
+
+
+FRONTEND = Frontend("The magics %artifact and %%compute of notebooks.")

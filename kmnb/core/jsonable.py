@@ -1,0 +1,54 @@
+"""Turn answers into plain JSON values that every strict parser reads."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime
+from enum import Enum
+from typing import Any
+
+
+def jsonable(value: Any) -> Any:
+    """Make plain JSON values of a value.
+
+    Args:
+        value: Values of Python, dataclasses included; an object with a ``to_json()`` speaks for itself.
+
+    Returns:
+        None, bool, int, float, str, lists and dicts. Numbers that JSON does not know (NaN, infinities) become their
+        names as text, bytes become Base64, times become ISO 8601, anything else its ``str()``.
+    """
+    if value is None or isinstance(value, bool | int | str) and not isinstance(value, Enum):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
+    if isinstance(value, Enum):
+        return jsonable(value.value)
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, bytes | bytearray | memoryview):
+        return base64.b64encode(value).decode()
+    if isinstance(value, Mapping):
+        return {str(name): jsonable(item) for name, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [jsonable(item) for item in value]
+    return _object(value)
+
+
+def _object(value: Any) -> Any:
+    speaks = getattr(value, "to_json", None)
+    if callable(speaks):
+        return jsonable(speaks())
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: jsonable(getattr(value, field.name)) for field in fields(value)}
+    return str(value)
+
+
+def json_text(value: Any, *, indent: int | None = None) -> str:
+    """Write a value as JSON text in UTF-8 that a strict parser reads; lone surrogates are escaped."""
+    text = json.dumps(jsonable(value), ensure_ascii=False, allow_nan=False, indent=indent)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

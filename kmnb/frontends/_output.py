@@ -1,0 +1,151 @@
+"""What the command line prints, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from kmnb import errors
+from kmnb.core.answers import Answer
+from kmnb.core.display import visible
+from kmnb.core.jsonable import json_text, jsonable
+
+CODES: tuple[tuple[type[BaseException], int], ...] = (
+    (errors.BadRequest, 2),
+    (errors.ArtifactNotFound, 3),
+    (errors.BoundExceeded, 4),
+    (errors.StoreError, 5),
+    (errors.SandboxUnavailable, 6),
+    (errors.AlreadyExists, 7),
+)
+"""Exit codes by kind of error."""
+TIMED_OUT, INTERRUPTED, READER_GONE = 124, 130, 141
+
+
+@dataclass
+class End:
+    """How a command ended."""
+
+    code: int = 1
+    """The exit code."""
+
+
+@contextmanager
+def ended() -> Iterator[End]:
+    """Turn errors into one line on stderr and an exit code; a reader that went away ends it quietly."""
+    end = End()
+    try:
+        yield end
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python would complain once more when it flushes at exit.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        end.code = READER_GONE
+    except KeyboardInterrupt:
+        end.code = INTERRUPTED
+    except errors.KmnbError as error:
+        remark(f"{type(error).__name__} [{error.code}]: {error}")
+        end.code = next((code for kind, code in CODES if isinstance(error, kind)), 1)
+
+
+def put_text(text: str) -> int:
+    """Print a text to stdout in UTF-8; a terminal gets control characters made visible."""
+    if sys.stdout.isatty():
+        text = visible(text)
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:
+        sys.stdout.write(text)
+    else:
+        sys.stdout.flush()
+        stream.write(text.encode("utf-8", "replace"))
+        stream.flush()
+    return 0
+
+
+def remark(text: str) -> None:
+    """Print a remark of one line to stderr."""
+    line = visible(text.replace("\n", " "))
+    print(line.encode("utf-8", "replace").decode(), file=sys.stderr)
+
+
+def show(name: str, answer: Any, *, as_json: bool, arguments: Mapping[str, Any]) -> int:
+    """Print an answer.
+
+    Args:
+        name: The command that gave it.
+        answer: A slice, an outcome, an artifact, an answer or a report.
+        as_json: Whether to print JSON.
+        arguments: Arguments of the command.
+
+    Returns:
+        The exit code.
+    """
+    if as_json:
+        put_text(json_text(_data(answer), indent=2) + "\n")
+        return _code(answer)
+    if name == "get" and not arguments["path"]:
+        return _content(answer)
+    if hasattr(answer, "exit_code"):
+        put_text(answer.stdout)
+        sys.stderr.write(visible(answer.stderr))
+    elif isinstance(text := getattr(answer, "text", None), str):
+        put_text(text)
+        for note in _notes(answer):
+            remark(note)
+    else:
+        put_text(_line(name, answer) + "\n")
+    return _code(answer)
+
+
+def _code(answer: Any) -> int:
+    if not hasattr(answer, "exit_code"):
+        return 0
+    if answer.timed_out:
+        remark("the program ran out of time")
+        return TIMED_OUT
+    return int(answer.exit_code) if answer.exit_code >= 0 else 128 - int(answer.exit_code)
+
+
+def _data(answer: Any) -> Any:
+    if isinstance(answer, Answer):
+        return answer.data
+    if (message := getattr(answer, "message", None)) is not None:
+        return message
+    if callable(envelope := getattr(answer, "envelope", None)):
+        return jsonable(envelope()) | {"uri": answer.uri}
+    return answer
+
+
+def _line(name: str, answer: Any) -> str:
+    """One line, or a few, for an answer that has no text of its own."""
+    if (message := getattr(answer, "message", None)) is not None:
+        return json_text(message)
+    if name != "show" and (uri := getattr(answer, "uri", None)) is not None:
+        return str(uri)
+    shown = answer._repr_mimebundle_() if hasattr(answer, "_repr_mimebundle_") else {}
+    return str(shown.get("text/plain", answer))
+
+
+def _notes(answer: Any) -> Iterator[str]:
+    yield from getattr(answer, "notes", ())
+    if getattr(answer, "complete", True) is False and getattr(answer, "cursor", None):
+        yield f"more follows; go on with --cursor {answer.cursor}"
+    if skipped := getattr(answer, "skipped", 0):
+        yield (
+            f"{skipped} records were skipped, the first in line {answer.problems[0].line}"
+            if answer.problems
+            else (f"{skipped} records were skipped")
+        )
+
+
+def _content(artifact: Any) -> int:
+    """Copy the content to stdout as it is."""
+    for block in artifact.stream():
+        sys.stdout.buffer.write(block)
+    sys.stdout.buffer.flush()
+    return 0
