@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime
 from enum import Enum
@@ -22,21 +22,18 @@ def jsonable(value: Any) -> Any:
         None, bool, int, float, str, lists and dicts. Numbers that JSON does not know (NaN, infinities) become their
         names as text, bytes become Base64, times become ISO 8601, anything else its ``str()``.
     """
-    if value is None or isinstance(value, bool | int | str) and not isinstance(value, Enum):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
     if isinstance(value, Enum):
-        return jsonable(value.value)
-    if isinstance(value, datetime | date):
-        return value.isoformat()
-    if isinstance(value, bytes | bytearray | memoryview):
-        return base64.b64encode(value).decode()
-    if isinstance(value, Mapping):
-        return {str(name): jsonable(item) for name, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [jsonable(item) for item in value]
+        value = value.value
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    for kinds, convert in _CONVERSIONS:
+        if isinstance(value, kinds):
+            return convert(value)
     return _object(value)
+
+
+def _number(value: float) -> float | str:
+    return value if math.isfinite(value) else {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
 
 
 def _object(value: Any) -> Any:
@@ -46,6 +43,15 @@ def _object(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: jsonable(getattr(value, field.name)) for field in fields(value)}
     return str(value)
+
+
+_CONVERSIONS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
+    (float, _number),
+    (datetime | date, lambda value: value.isoformat()),
+    (bytes | bytearray | memoryview, lambda value: base64.b64encode(value).decode()),
+    (Mapping, lambda value: {str(name): jsonable(item) for name, item in value.items()}),
+    (list | tuple | set | frozenset, lambda value: [jsonable(item) for item in value]),
+)
 
 
 def json_text(value: Any, *, indent: int | None = None) -> str:

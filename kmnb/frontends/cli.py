@@ -84,7 +84,7 @@ def _command(name: str, words: list[str], given: dict[str, Any]) -> int:
     from kmnb.ops.commands import find_command
 
     if (front := _frontend(name)) is not None:
-        return front(words)
+        return int(front(words))
     command = find_command(name)
     own = {param.name for param in command.operation.params}
     extra = tuple(param for param in (*PLACES, *SHOWN) if param.name not in own)
