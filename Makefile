@@ -9,7 +9,7 @@ PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
   $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$name; break; }; done)
 ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help demo test proof bench lab lint format docs system clean
+.PHONY: help demo test proof bench lab lint format docs notebooks system clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -40,6 +40,9 @@ format: .venv/.dev  ## Put style right
 
 docs: .venv/.dev  ## Write the generated reference anew
 	$(BIN)/python docs/generate.py
+
+notebooks: .venv/.dev  ## Run the tutorials and keep their outputs
+	$(BIN)/python docs/notebooks.py
 
 system:  ## Install the Debian packages that some tests use, where that is possible
 	@.ci/system
