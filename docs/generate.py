@@ -6,7 +6,6 @@ Usage: generate.py [folder]; the folder is docs/reference unless it is given.
 from __future__ import annotations
 
 import ast
-import importlib
 import inspect
 import itertools
 import re
@@ -16,10 +15,28 @@ from pathlib import Path
 from typing import Any
 
 import kmnb
-from kmnb import _plugins, errors
+from kmnb import _plugins, contract, errors, sandbox
 from kmnb.core import bounds
 from kmnb.core.config import SETTINGS
 from kmnb.core.describe import Operation
+from kmnb.core.envelope import Envelope
+from kmnb.core.outcome import Outcome
+from kmnb.core.receipt import Receipt
+from kmnb.core.slice import Match, Slice
+from kmnb.ops.commands import commands
+from kmnb.ops.handle import Artifact
+from kmnb.ops.spill import Spill
+from kmnb.ops.workspace import Workspace
+from kmnb.storage._store import Store
+
+GIVEN = (Workspace, Spill, Artifact, Slice, Match, Outcome, Receipt, Envelope, Store)
+"""Classes that the public functions give; nobody makes them by name."""
+FUNCTIONS = (
+    ("kmnb.contract.check", contract.check),
+    ("kmnb.sandbox.run", sandbox.run),
+    ("kmnb.sandbox.validate", sandbox.validate),
+    ("kmnb.sandbox.doctor", sandbox.doctor),
+)
 
 HERE = Path(__file__).parent
 HEAD = "<!-- Written by docs/generate.py; change the source, then run `make docs`. -->\n\n"
@@ -31,19 +48,15 @@ def python_page() -> str:
         "# Python\n",
         "Every name that a program may use. `_async` twins take the same arguments and are awaited.\n",
     ]
-    for name in kmnb.__all__:
-        value = getattr(kmnb, name)
+    named = {f"kmnb.{name}": getattr(kmnb, name) for name in kmnb.__all__}
+    classes = {value.__name__: value for value in GIVEN}
+    for name, value in {**named, **dict(FUNCTIONS), **classes}.items():
         if inspect.isclass(value):
-            parts.extend(_class(f"kmnb.{name}", value))
+            parts.extend(_class(name, value))
         elif callable(value):
-            parts.extend(_function(f"kmnb.{name}", value, level=2))
-        else:
-            parts.append(f"## `kmnb.{name}`\n\n{_constant(name)}\n")
+            parts.extend(_function(name, value, level=2))
+    parts.append("## `kmnb.__version__`\n\nThe version of the package, as text.\n")
     return "\n".join(parts)
-
-
-def _constant(name: str) -> str:
-    return {"__version__": "The version of the package, as text."}[name]
 
 
 def _class(title: str, value: type) -> Iterator[str]:
@@ -123,13 +136,7 @@ def _cell(text: str) -> str:
 
 def operations() -> dict[str, Operation]:
     """Every operation that the front ends offer, by name."""
-    found = {name: _sip(name) for name in _plugins.names("kmnb.sips", "kmnb.sips")}
-    found |= {operation.name: operation for operation in importlib.import_module("kmnb.ops.commands").OPERATIONS}
-    return dict(sorted(found.items()))
-
-
-def _sip(name: str) -> Operation:
-    return _plugins.load("kmnb.sips", "kmnb.sips", name, "SIP").operation  # type: ignore[no-any-return]
+    return {name: command.operation for name, command in sorted(commands().items())}
 
 
 def commands_page() -> str:

@@ -124,8 +124,8 @@ def produce(url: str, agent: str, tool: str, data: bytes | Iterable[bytes], medi
     ws.publish(spill)
     art = spill.artifact
     assert art is not None
-    envelope = len(json.dumps(art.envelope(), ensure_ascii=False).encode())
-    tell("tooler", f"{agent}/{tool}", art.key, f"{art.size or 0:,} B stored, {envelope:,} B published")
+    published = len(json.dumps(spill.message).encode())
+    tell("tooler", f"{agent}/{tool}", art.key, f"{art.size or 0:,} B stored, {published:,} B published")
 
 
 def consumer(url: str) -> None:
