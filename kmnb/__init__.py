@@ -55,4 +55,4 @@ def unload_ipython_extension(shell: Any) -> None:
 
 
 def _jupyter_server_extension_points() -> list[dict[str, str]]:
-    return [{"module": "kmnb.frontends.server"}]
+    return [{"module": "kmnb.frontends.server", "name": "kmnb"}]

@@ -82,8 +82,7 @@ class Form:
     def options(self) -> Iterator[tuple[str, Param]]:
         """Every option as it is typed, with its parameter."""
         for param in (*self.operation.params, *self.extra):
-            if not param.positional:
-                yield from ((name, param) for name in _names(param))
+            yield from ((name, param) for name in _names(param))
 
     def words(self) -> tuple[Param, ...]:
         """The positional parameters in order."""
@@ -101,11 +100,14 @@ class Form:
             if word.startswith("-") and word != "-" and not _NUMBER.match(word):
                 self._unknown(word.partition("=")[0])
         values = {name: value for name, value in vars(options).items() if name != "help" and value is not None}
-        return values | self._place([*rest, *words[cut + 1 :]])
+        for param in self.operation.params:
+            if param.kind == "texts" and param.name in values:
+                values[param.name] = [text for word in values[param.name] for text in split_texts(word)]
+        return values | self._place([*rest, *words[cut + 1 :]], [p for p in self.words() if p.name not in values])
 
-    def _place(self, words: list[str]) -> dict[str, Any]:
+    def _place(self, words: list[str], params: Sequence[Param]) -> dict[str, Any]:
         placed: dict[str, Any] = {}
-        for param in self.words():
+        for param in params:
             if words and param.kind == "texts":
                 placed[param.name] = words if param.name == "refs" else [t for word in words for t in split_texts(word)]
                 words = []
@@ -130,10 +132,12 @@ class Form:
         )
         for param in self.words() if words else ():
             many = {"texts": "+" if param.required else "*"}.get(param.kind, None if param.required else "?")
-            parser.add_argument(param.name, help=_help(param), nargs=many, metavar=_metavar(param))
+            parser.add_argument(
+                param.name, help=f"{_help(param)} Also {', '.join(_names(param))}.", nargs=many, metavar=_metavar(param)
+            )
         for param in (*self.operation.params, *self.extra):
-            if not param.positional:
-                parser.add_argument(*_names(param), dest=param.name, help=_help(param), **_action(param))
+            shown = argparse.SUPPRESS if param.positional or (param.advanced and param in self.extra) else _help(param)
+            parser.add_argument(*_names(param), dest=param.name, help=shown, **_action(param))
         parser.add_argument("-h", "--help", action="store_true", default=False, help="Show this help and do nothing.")
         return parser
 

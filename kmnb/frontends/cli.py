@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from kmnb.core.describe import Operation, Param
 from kmnb.frontends._frontend import Frontend
 
-PLACES = (
+_PLACES = (
     Param("url", "text", "Store; without it $KMNB_URL, the configuration file, or the store of the user."),
     Param("namespace", "text", "First segment of keys."),
     Param("crew", "text", "Second segment of keys."),
@@ -27,8 +28,10 @@ PLACES = (
     Param("user", "text", "User of named artifacts."),
     Param("session", "text", "Session of named artifacts."),
     Param("config", "text", "Configuration file."),
+    Param("json", "flag", "Whether to print JSON.", default=False),
 )
-SHOWN = (Param("json", "flag", "Whether to print JSON.", default=False),)
+_HIDDEN = tuple(replace(param, advanced=True) for param in _PLACES)
+"""The same after the command: taken, but told once in the help of ``kmnb`` itself."""
 _ASKED = (Param("version", "flag", "Print the version.", default=False),)
 
 
@@ -55,7 +58,7 @@ def _main(words: list[str]) -> int:
     cut = _first_word(words)
     places, rest = words[:cut], words[cut:]
     try:
-        _, given = Form(Operation("kmnb", ""), "kmnb", (*PLACES, *SHOWN, *_ASKED)).parse(places)
+        _, given = Form(Operation("kmnb", ""), "kmnb", (*_PLACES, *_ASKED)).parse(places)
     except HelpAsked:
         return put_text(_help())
     if given.pop("version"):
@@ -87,7 +90,7 @@ def _command(name: str, words: list[str], given: dict[str, Any]) -> int:
         return int(front(words))
     command = find_command(name)
     own = {param.name for param in command.operation.params}
-    extra = tuple(param for param in (*PLACES, *SHOWN) if param.name not in own)
+    extra = tuple(param for param in _HIDDEN if param.name not in own)
     arguments, more = Form(command.operation, f"kmnb {name}", extra).parse(words)
     places = given | {key: value for key, value in more.items() if value not in (None, False)}
     as_json = places.pop("json")
@@ -149,8 +152,8 @@ def _help(words: Sequence[str] = ()) -> str:
         if (front := _frontend(words[0])) is not None:
             front(["--help"])
             return ""
-        return Form(find_command(words[0]).operation, f"kmnb {words[0]}", (*PLACES, *SHOWN)).help()
-    usage = Form(Operation("kmnb", __doc__ or ""), "kmnb", (*PLACES, *SHOWN, *_ASKED)).help()
+        return Form(find_command(words[0]).operation, f"kmnb {words[0]}", _HIDDEN).help()
+    usage = Form(Operation("kmnb", __doc__ or ""), "kmnb", (*_PLACES, *_ASKED)).help()
     usage = usage.replace("usage: kmnb", "usage: kmnb COMMAND", 1)
     lines = [f"  {name:<14} {command.operation.summary}" for name, command in commands().items()]
     for name in _plugins.names("kmnb.frontends", "kmnb.frontends"):

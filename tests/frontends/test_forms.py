@@ -30,7 +30,8 @@ FORM = Form(SELECT, "%artifact select", (Param("out", "text", "Variable for the 
 @pytest.mark.parametrize(
     "line",
     [
-        "K a b --limit 5", "K --limit 5 a b", "--limit=5 K a,b", "K --limit 5 -- a b", "--limit 5 -- K a b",
+        "K a b --limit 5", "K --limit 5 a b", "--columns a --columns=b --ref K --limit 5",
+        "--limit 5 --columns a,b K", "--limit=5 K a,b", "K --limit 5 -- a b", "--limit 5 -- K a b",
     ],
 )  # fmt: skip
 def test_words_and_options_may_stand_in_any_order(line):
