@@ -1,0 +1,121 @@
+"""Where a NATS store is and how to log in: the URL, its options, and the usual credential places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from kmnb.core.bounds import CONNECT_SECONDS, REQUEST_SECONDS
+from kmnb.errors import BadRequest
+from kmnb.storage._urls import public_url, split_url, take_options
+
+DISCUSSIONS = "kubemoot_discussion_artifacts"
+"""Default bucket of discussion artifacts."""
+NAMED = "kmnb_named_artifacts"
+"""Default bucket of named artifacts."""
+RECORDS = "kmnb_threads"
+"""Default key-value bucket of records."""
+
+_OPTIONS: Mapping[str, Any] = {
+    "bucket": None,
+    "named_bucket": NAMED,
+    "records_bucket": RECORDS,
+    "replicas": 1,
+    "connect_seconds": CONNECT_SECONDS,
+    "request_seconds": REQUEST_SECONDS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Everything that is needed to connect. Its repr holds no secret."""
+
+    servers: tuple[str, ...]
+    """Server URLs without user info."""
+    bucket: str
+    """Bucket of discussion artifacts."""
+    named_bucket: str
+    """Bucket of named artifacts."""
+    records_bucket: str
+    """Key-value bucket of records."""
+    replicas: int
+    """Copies that new buckets keep."""
+    connect_seconds: float
+    """Longest time that connecting may take."""
+    request_seconds: float
+    """Longest time that one request may take, reconnects included."""
+    login: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Arguments of the NATS client that log in; secret."""
+
+    @property
+    def shown(self) -> str:
+        """Hosts and ports for messages."""
+        return ", ".join(server.partition("://")[2] for server in self.servers)
+
+
+def read_address(url: str, options: Mapping[str, Any]) -> Address:
+    """Read a URL ``nats://[user:password@|token@]host[:port][,host…][/BUCKET][?option=value]``.
+
+    Raises:
+        BadRequest: It is no such URL, or an option is unknown or of the wrong kind.
+    """
+    parts = split_url(url)
+    chosen = take_options(parts, options, _OPTIONS)
+    if not parts.host:
+        raise BadRequest(f"store URL {public_url(url)!r}", "it names no host", "Write nats://host:4222")
+    bucket = chosen["bucket"] or parts.path or DISCUSSIONS
+    names = [_bucket(bucket), _bucket(chosen["named_bucket"]), _bucket(chosen["records_bucket"])]
+    return Address(
+        servers=tuple(_server(parts.scheme, host) for host in parts.host.split(",")),
+        bucket=names[0],
+        named_bucket=names[1],
+        records_bucket=names[2],
+        replicas=int(_number(chosen, "replicas", (1, 5))),
+        connect_seconds=_number(chosen, "connect_seconds", (0.05, 3600)),
+        request_seconds=_number(chosen, "request_seconds", (0.05, 3600)),
+        login=_user_info(url),
+    )
+
+
+def _server(scheme: str, host: str) -> str:
+    try:
+        port = urlsplit(f"//{host}").port or 4222
+        name = urlsplit(f"//{host}").hostname
+    except ValueError:
+        name = None
+    if not name:
+        raise BadRequest(f"host {host!r}", "it is no host and port", "Write nats://host:4222")
+    return f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}"
+
+
+def _user_info(url: str) -> dict[str, Any]:
+    info, mark, _ = urlsplit(url).netloc.rpartition("@")
+    if not mark:
+        return {}
+    user, colon, password = info.partition(":")
+    if not colon:
+        return {"token": unquote(user)}
+    return {"user": unquote(user), "password": unquote(password)}
+
+
+def _bucket(name: Any) -> str:
+    if (
+        not isinstance(name, str)
+        or not name
+        or not all(sign.isascii() and (sign.isalnum() or sign in "_-") for sign in name)
+    ):
+        raise BadRequest(f"bucket {name!r}", "NATS allows letters, digits, _ and - only")
+    return name
+
+
+def _number(options: Mapping[str, Any], name: str, bounds: tuple[float, float]) -> float:
+    value, (least, most) = options[name], bounds
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not least <= number <= most:
+        raise BadRequest(f"option {name!r}", f"{value!r} is not a number from {least:g} to {most:g}")
+    return number

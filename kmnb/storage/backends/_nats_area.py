@@ -1,0 +1,157 @@
+"""Objects of one bucket, with the verbs of every backend."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Iterable
+from contextlib import aclosing
+
+from kmnb.core.metadata import ObjectInfo
+from kmnb.errors import AlreadyExists, ArtifactNotFound, BadRequest, DigestMismatch, NotSupported, StoreError
+from kmnb.storage._keys import check_key, check_prefix, is_below
+from kmnb.storage._protocols import Attributes, Progress, Source
+from kmnb.storage.backends._nats_bucket import Bucket
+from kmnb.storage.backends._nats_chunks import ChunkReader
+from kmnb.storage.backends._nats_layout import Meta, Place, all_metas, meta_name, meta_subject, read_meta, write_meta
+from kmnb.storage.backends._nats_link import Link
+from kmnb.storage.backends._nats_stream import Stored
+from kmnb.storage.backends._nats_writer import ObjectWriter
+
+LINKS_MAX = 4
+"""Links that are followed one after the other."""
+
+
+class NatsArea:
+    """An object area in a JetStream object store."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self.bucket = bucket
+        self._reader = ChunkReader(bucket)
+        self._others: dict[str, NatsArea] = {}
+
+    async def put(
+        self,
+        key: str,
+        source: Source,
+        *,
+        create_only: bool = False,
+        attributes: Attributes | None = None,
+        progress: Progress | None = None,
+    ) -> ObjectInfo:
+        """Store an object; see the protocol."""
+        previous = await self._meta(check_key(key))
+        if create_only and previous is not None and not previous.deleted:
+            raise AlreadyExists(f"object {key}", "there is one already", "Choose another key")
+        writer = ObjectWriter(self.bucket, key, previous)
+        meta = await writer.write(source, create_only=create_only, attributes=attributes, progress=progress)
+        if previous is not None and previous.chunks:
+            await self.bucket.purge(previous.chunk_subject, thing=f"object {key}")
+        stored = await self._meta(key)
+        return (stored if stored is not None and stored.sequence == meta.sequence else meta).info()
+
+    async def head(self, key: str) -> ObjectInfo:
+        """Tell the facts; see the protocol."""
+        return (await self._target(check_key(key))).info(key)
+
+    async def get_range(self, key: str, start: int, end: int, *, info: ObjectInfo | None = None) -> bytes:
+        """Read some bytes; see the protocol."""
+        check_key(key)
+        if start < 0 or end < start:
+            raise BadRequest(f"range {start} to {end} of object {key}", "it is negative or reversed")
+        place = Place.of(info or await self.head(key))
+        end = min(end, place.size)
+        if start >= end:
+            return b""
+        reader = await self._reader_of(place)
+        try:
+            return await reader.read_range(place, start, end, key=key)
+        except DigestMismatch as error:
+            raise await self._told(key, place, error) from error
+
+    async def stream(self, key: str, *, info: ObjectInfo | None = None) -> AsyncIterator[bytes]:
+        """Read all of it; see the protocol."""
+        place = Place.of(info or await self.head(check_key(key)))
+        reader = await self._reader_of(place)
+        try:
+            async with aclosing(reader.stream(place, key=key)) as windows:
+                async for window in windows:
+                    yield window
+        except DigestMismatch as error:
+            raise await self._told(key, place, error) from error
+
+    async def _told(self, key: str, place: Place, error: DigestMismatch) -> StoreError | ArtifactNotFound:
+        """Say what became of an object whose chunks do not add up: gone, replaced, or damaged."""
+        if Place.of(await self.head(key)).sequence != place.sequence:
+            return DigestMismatch(f"object {key}", "it was replaced while it was read", "Read it again")
+        return error
+
+    async def _names(self, prefix: str) -> Iterable[str]:
+        names: set[str] = set()
+        async for subject in self.bucket.subjects(all_metas(self.bucket.name), thing=f"bucket {self.bucket.name}"):
+            name = meta_name(subject.rpartition(".")[2])
+            if name is not None and is_below(name, prefix):
+                names.add(name)
+        return sorted(names)
+
+    async def delete(self, key: str) -> None:
+        """Remove an object; see the protocol."""
+        meta = await self._meta(check_key(key))
+        if meta is None or meta.deleted:
+            return
+        document = {"name": key, "bucket": meta.bucket, "nuid": meta.nuid, "size": 0, "chunks": 0, "deleted": True}
+        subject = meta_subject(self.bucket.name, key)
+        headers = {"Nats-Rollup": "sub"}
+        await self.bucket.link.request(subject, write_meta(document), thing=f"object {key}", headers=headers)
+        if meta.nuid and meta.chunks:
+            await self.bucket.purge(meta.chunk_subject, thing=f"object {key}")
+
+    async def _meta(self, key: str) -> Meta | None:
+        stored = await self.bucket.last(meta_subject(self.bucket.name, key), thing=f"object {key}")
+        return None if stored is None else self._read(stored)
+
+    def _read(self, stored: Stored) -> Meta:
+        return read_meta(self.bucket.name, stored.data, sequence=stored.sequence, stored_at=stored.stored_at)
+
+    async def _target(self, key: str) -> Meta:
+        area, name = self, key
+        for _ in range(LINKS_MAX):
+            meta = await area._meta(name)
+            if meta is None or meta.deleted:
+                reason = "deleted" if meta is not None else "it never existed, was deleted or has expired"
+                raise ArtifactNotFound(f"object {key}", reason)
+            if meta.link is None:
+                return meta
+            bucket, target = meta.link
+            if target is None:
+                raise NotSupported(f"object {key}", f"it is a link to the whole bucket {bucket}", "Open that bucket")
+            area, name = await area._area_of(bucket), target
+        raise StoreError(f"object {key}", f"more than {LINKS_MAX} links follow one another")
+
+    async def _area_of(self, bucket: str) -> NatsArea:
+        if bucket == self.bucket.name:
+            return self
+        if re.fullmatch(r"[A-Za-z0-9_-]{1,200}", bucket) is None:
+            raise StoreError(f"bucket {bucket!r}", "no bucket can have that name")
+        if bucket not in self._others:
+            self._others[bucket] = NatsArea(await Bucket.find(self.bucket.link, bucket))
+        return self._others[bucket]
+
+    async def _reader_of(self, place: Place) -> ChunkReader:
+        return (await self._area_of(place.bucket))._reader
+
+    async def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
+        """Walk the objects below a prefix; see the protocol."""
+        prefix = check_prefix(prefix)
+        for name in await self._names(prefix):
+            meta = await self._meta(name)
+            if meta is None or meta.deleted:
+                continue
+            try:
+                yield meta.info() if meta.link is None else (await self._target(name)).info(name)
+            except (ArtifactNotFound, NotSupported):
+                continue
+
+
+async def open_area(link: Link, name: str, *, ttl_seconds: int | None) -> NatsArea:
+    """Open the area of a bucket, which is made when it is missing."""
+    return NatsArea(await Bucket.open(link, name, ttl_seconds=ttl_seconds))

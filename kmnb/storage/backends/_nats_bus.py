@@ -1,0 +1,157 @@
+"""The bus on NATS: messages sent, followed live, and read again from the streams that keep them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from kmnb.core.bounds import MIB
+from kmnb.errors import StoreError
+from kmnb.storage._protocols import BusMessage
+from kmnb.storage.backends import _nats_errors as failures
+from kmnb.storage.backends._nats_link import Link
+from kmnb.storage.backends._nats_stream import SECOND, ensure_stream
+
+_HOUR = 3600
+BATCH = 256
+"""Messages asked for at once when the past is read."""
+WAITING_MESSAGES, WAITING_BYTES = 65_536, 64 * MIB
+"""How far a follower may lag behind before it is told that messages were lost."""
+_STREAMS: Mapping[str, Mapping[str, Any]] = {
+    "kubemoot.discuss.": {
+        "name": "KUBEMOOT_DISCUSS",
+        "subjects": ["kubemoot.discuss.>"],
+        "max_age": 24 * _HOUR * SECOND,
+        "max_msgs": 5_000,
+    },
+    "kmnb.events.": {
+        "name": "KMNB_EVENTS",
+        "subjects": ["kmnb.events.>"],
+        "max_age": 48 * _HOUR * SECOND,
+        "max_msgs": 100_000,
+    },
+}
+"""Streams that are made when something is to be kept in them; the first is as Kubemoot makes it."""
+
+
+class NatsBus:
+    """Messages on NATS."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._made: set[str] = set()
+
+    async def publish(self, subject: str, data: bytes, *, stored: bool) -> None:
+        """Send a message; see the protocol."""
+        thing = f"message on {subject}"
+        if not stored:
+            client = await self._link.client()
+            try:
+                await client.publish(subject, data)
+                await client.flush()
+            except Exception as error:
+                raise failures.translate(error, thing, self._link.address.shown) from error
+            return
+        await self._ensure(subject)
+        message = await self._link.request(subject, data, thing=thing)
+        try:
+            refused = failures.ApiError.of(json.loads(message.data))
+        except ValueError:
+            raise StoreError(thing, "no stream acknowledged it") from None
+        if refused is not None:
+            raise failures.translate(refused, thing, self._link.address.shown)
+
+    async def _ensure(self, subject: str) -> None:
+        for prefix, settings in _STREAMS.items():
+            if subject.startswith(prefix) and prefix not in self._made:
+                config = {
+                    "storage": "file",
+                    "retention": "limits",
+                    "discard": "old",
+                    "num_replicas": self._link.address.replicas,
+                }
+                await ensure_stream(self._link, {**config, **settings})
+                self._made.add(prefix)
+
+    async def history(self, subject: str) -> AsyncIterator[BusMessage]:
+        """Walk the stored messages of a subject; see the protocol."""
+        thing = f"messages on {subject}"
+        try:
+            names = (await self._link.api("STREAM.NAMES", {"subject": subject}, thing=thing)).get("streams") or []
+        except failures.ApiError as error:
+            raise failures.translate(error, thing, self._link.address.shown) from error
+        for name in sorted(names):
+            async for message in self._walk(name, subject, thing):
+                yield message
+
+    async def _walk(self, stream: str, subject: str, thing: str) -> AsyncIterator[BusMessage]:
+        question = {
+            "stream_name": stream,
+            "config": {
+                "deliver_policy": "all",
+                "ack_policy": "none",
+                "filter_subject": subject,
+                "inactive_threshold": 30 * SECOND,
+                "mem_storage": True,
+                "num_replicas": 1,
+            },
+        }
+        answer = await self._consumer(f"CONSUMER.CREATE.{stream}", question, thing)
+        name, left = answer["name"], int(answer.get("num_pending") or 0)
+        client = await self._link.client()
+        inbox = client.new_inbox()
+        subscription = await client.subscribe(inbox)
+        try:
+            while left > 0:
+                batch = min(BATCH, left)
+                await client.publish(
+                    f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{name}",
+                    json.dumps({"batch": batch, "no_wait": True}).encode(),
+                    reply=inbox,
+                )
+                for _ in range(batch):
+                    message = await subscription.next_msg(timeout=self._link.address.request_seconds)
+                    if (message.headers or {}).get("Status"):
+                        return
+                    left -= 1
+                    yield BusMessage(message.subject, message.data, message.metadata.sequence.stream)
+        except Exception as error:
+            raise failures.translate(error, thing, self._link.address.shown) from error
+        finally:
+            await subscription.unsubscribe()
+            await self._consumer(f"CONSUMER.DELETE.{stream}.{name}", None, thing)
+
+    async def _consumer(self, verb: str, question: dict[str, Any] | None, thing: str) -> dict[str, Any]:
+        try:
+            return await self._link.api(verb, question, thing=thing)
+        except failures.ApiError as error:
+            raise failures.translate(error, thing, self._link.address.shown) from error
+
+    async def subscribe(self, subject: str) -> AsyncIterator[BusMessage]:
+        """Follow a subject live; see the protocol."""
+        client = await self._link.client()
+        try:
+            subscription = await client.subscribe(
+                subject, pending_msgs_limit=WAITING_MESSAGES, pending_bytes_limit=WAITING_BYTES
+            )
+            await client.flush()
+        except Exception as error:
+            raise failures.translate(error, f"subject {subject}", self._link.address.shown) from error
+        try:
+            while True:
+                message = await _next(subscription)
+                yield BusMessage(message.subject, message.data)
+        finally:
+            if not client.is_closed:
+                await subscription.unsubscribe()
+
+
+async def _next(subscription: Any) -> Any:
+    from nats.errors import ConnectionClosedError
+
+    try:
+        return await subscription.next_msg(timeout=None)
+    except ConnectionClosedError:
+        raise asyncio.CancelledError from None

@@ -1,0 +1,251 @@
+"""How objects lie in a JetStream object store (NATS ADR-20). Pure: names, meta documents, digests.
+
+An object is a meta message on ``$O.<bucket>.M.<base64url of the name>`` and its chunks on
+``$O.<bucket>.C.<nuid>``, all in the stream ``OBJ_<bucket>``. The meta names the nuid, the number of chunks and the
+sha256; a deleted object keeps a meta with ``deleted``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from kmnb.core.metadata import Attribute, ObjectInfo
+from kmnb.errors import StoreError
+
+CHUNK_BYTES = 128 * 1024
+"""Size of the chunks that kmnb writes, as all NATS clients do by default."""
+LARGEST_CHUNK_BYTES = 64 * 1024 * 1024
+"""Largest chunk that is believed; nats-server refuses a larger ``max_payload``."""
+_DIGEST = "SHA-256="
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """One meta message, understood."""
+
+    bucket: str
+    """Bucket that holds it."""
+    name: str
+    """The object's name, kmnb's key."""
+    nuid: str
+    """Last token of the subject of its chunks."""
+    size: int
+    """Size in bytes."""
+    chunks: int
+    """Number of chunks."""
+    chunk_bytes: int
+    """Largest chunk in bytes, as the writer declared it."""
+    digest: bytes | None
+    """Raw sha256; None where the writer gave none."""
+    deleted: bool
+    """Whether this is the marker of a deleted object."""
+    link: tuple[str, str | None] | None
+    """Bucket and name that it stands for; a name of None means the whole bucket."""
+    attributes: Mapping[str, str]
+    """Metadata of the object, and its content type."""
+    sequence: int
+    """Place of the meta message in the stream."""
+    stored_at: datetime | None
+    """When it was stored, by the server's clock."""
+
+    @property
+    def chunk_subject(self) -> str:
+        """Subject that all chunks share."""
+        return chunk_subject(self.bucket, self.nuid)
+
+    def info(self, key: str | None = None) -> ObjectInfo:
+        """Give the facts as every backend tells them; ``key`` is another name that led here."""
+        place = Place(self.bucket, self.nuid, self.size, self.chunks, self.chunk_bytes, self.digest, self.sequence)
+        return ObjectInfo(
+            key=self.name if key is None else key,
+            size=self.size,
+            digest=None if self.digest is None else f"sha256:{self.digest.hex()}",
+            created_at=self.stored_at,
+            identity=place.identity(),
+            attributes=self.attributes,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is needed to read an object's chunks; it fits in ``ObjectInfo.identity``."""
+
+    bucket: str
+    """Bucket that holds the chunks."""
+    nuid: str
+    """Last token of their subject."""
+    size: int
+    """Size of the object in bytes."""
+    chunks: int
+    """Number of chunks."""
+    chunk_bytes: int
+    """Largest chunk in bytes."""
+    digest: bytes | None
+    """Raw sha256 of the object."""
+    sequence: int
+    """Place of the meta message; the chunks lie before it."""
+
+    @property
+    def chunk_subject(self) -> str:
+        """Subject that all chunks share."""
+        return chunk_subject(self.bucket, self.nuid)
+
+    def identity(self) -> str:
+        """Write it as one text."""
+        digest = "" if self.digest is None else self.digest.hex()
+        return f"{self.bucket}:{self.nuid}:{self.sequence}:{self.size}:{self.chunks}:{self.chunk_bytes}:{digest}"
+
+    @classmethod
+    def of(cls, info: ObjectInfo) -> Place:
+        """Read it back from an :class:`ObjectInfo` of this backend.
+
+        Raises:
+            StoreError: The info is of another backend.
+        """
+        try:
+            bucket, nuid, sequence, size, chunks, chunk_bytes, digest = (info.identity or "").split(":")
+            return cls(
+                bucket, nuid, int(size), int(chunks), int(chunk_bytes), bytes.fromhex(digest) or None, int(sequence)
+            )
+        except ValueError:
+            raise StoreError(f"object {info.key}", "its facts do not come from a NATS store") from None
+
+
+def stream_name(bucket: str) -> str:
+    """Name the stream of a bucket."""
+    return f"OBJ_{bucket}"
+
+
+def chunk_subject(bucket: str, nuid: str) -> str:
+    """Name the subject of an object's chunks; ``nuid`` may be ``>``."""
+    return f"$O.{bucket}.C.{nuid}"
+
+
+def meta_subject(bucket: str, name: str) -> str:
+    """Name the subject of an object's meta message."""
+    return f"$O.{bucket}.M.{base64.urlsafe_b64encode(name.encode()).decode()}"
+
+
+def all_metas(bucket: str) -> str:
+    """Name the subjects of all meta messages of a bucket."""
+    return f"$O.{bucket}.M.>"
+
+
+def meta_name(token: str) -> str | None:
+    """Read an object's name from the last token of its meta subject; None when it is none."""
+    try:
+        return base64.b64decode(token, altchars=b"-_", validate=True).decode()
+    except (ValueError, binascii.Error):
+        return None
+
+
+def write_digest(digest: bytes) -> str:
+    """Write a sha256 as the meta document has it."""
+    return _DIGEST + base64.urlsafe_b64encode(digest).decode()
+
+
+def read_digest(text: object) -> bytes | None:
+    """Read a digest of a meta document; None when there is none or it is of another kind."""
+    if not isinstance(text, str) or text[: len(_DIGEST)].upper() != _DIGEST:
+        return None
+    raw = text[len(_DIGEST) :].rstrip("=")
+    try:
+        digest = base64.b64decode(raw + "=" * (-len(raw) % 4), altchars=b"-_", validate=True)
+    except (ValueError, binascii.Error):
+        return None
+    return digest if len(digest) == 32 else None
+
+
+def write_meta(info: Mapping[str, Any]) -> bytes:
+    """Write a meta document."""
+    return json.dumps(info, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def read_meta(bucket: str, data: bytes, *, sequence: int, stored_at: datetime | None) -> Meta:
+    """Read a meta document written by any client.
+
+    Args:
+        bucket: Bucket that holds it.
+        data: The message's payload.
+        sequence: The message's place in the stream.
+        stored_at: The message's time.
+
+    Raises:
+        StoreError: It is not a meta document.
+    """
+    try:
+        info = json.loads(data)
+        options = info.get("options") or {}
+        meta = Meta(
+            bucket=bucket,
+            name=_text(info["name"]),
+            nuid=_text(info.get("nuid") or ""),
+            size=_count(info.get("size") or 0),
+            chunks=_count(info.get("chunks") or 0),
+            chunk_bytes=_count(options.get("max_chunk_size") or CHUNK_BYTES) or CHUNK_BYTES,
+            digest=read_digest(info.get("digest")),
+            deleted=info.get("deleted") is True,
+            link=_link(options.get("link")),
+            attributes=_attributes(info),
+            sequence=sequence,
+            stored_at=stored_at,
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise StoreError(f"object store {bucket}", f"message {sequence} is no meta document of an object") from error
+    if not _is_token(meta.nuid, optional=meta.link is not None or meta.deleted):
+        raise StoreError(f"object {meta.name}", "its meta document names no chunks")
+    return meta
+
+
+def read_time(text: str | None) -> datetime | None:
+    """Read a time of the server, nanoseconds dropped; None when it cannot be read."""
+    if not text:
+        return None
+    head, dot, rest = text.rstrip("Z").partition(".")
+    try:
+        return datetime.fromisoformat(f"{head}{dot}{rest[:6]}").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a text was expected")
+    value.encode()
+    return value
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 62:
+        raise ValueError("a count was expected")
+    return value
+
+
+def _is_token(nuid: str, *, optional: bool) -> bool:
+    if not nuid:
+        return optional
+    return len(nuid) <= 128 and nuid.isascii() and nuid.isprintable() and not any(sign in nuid for sign in " .*>:")
+
+
+def _link(value: Any) -> tuple[str, str | None] | None:
+    if not isinstance(value, dict):
+        return None
+    return _text(value["bucket"]), _text(value["name"]) if value.get("name") else None
+
+
+def _attributes(info: Mapping[str, Any]) -> dict[str, str]:
+    metadata, headers = info.get("metadata"), info.get("headers")
+    found: dict[str, str] = {}
+    for name, values in headers.items() if isinstance(headers, dict) else ():
+        value = values[0] if isinstance(values, list) and values else values
+        if isinstance(value, str) and name.lower() == "content-type":
+            found[Attribute.CONTENT_TYPE] = value
+    if isinstance(metadata, dict):
+        found |= {name: value for name, value in metadata.items() if isinstance(value, str)}
+    return found

@@ -1,0 +1,157 @@
+"""NATS JetStream: objects in object stores, records in a key-value bucket, the bus beside them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from kmnb.core.bounds import TTL_SECONDS
+from kmnb.core.metadata import Capability
+from kmnb.storage._embedded import EmbeddedServer
+from kmnb.storage._threads import in_thread
+from kmnb.storage.backends._nats_address import Address, read_address
+from kmnb.storage.backends._nats_area import NatsArea, open_area
+from kmnb.storage.backends._nats_bus import NatsBus
+from kmnb.storage.backends._nats_layout import read_time
+from kmnb.storage.backends._nats_link import Link
+from kmnb.storage.backends._nats_records import NatsRecords, open_records
+
+_CAPABILITIES = frozenset({Capability.RANGE, Capability.DURABLE, Capability.CROSS_PROCESS, Capability.BUS})
+
+
+class NatsBackend:
+    """A store on a NATS server."""
+
+    def __init__(self, address: Address, link: Link, embedded: EmbeddedServer | None) -> None:
+        self._address, self._link, self._embedded = address, link, embedded
+        self._bus = NatsBus(link)
+        self._discussions: NatsArea
+        self._named: NatsArea
+        self._records: NatsRecords
+
+    async def start(self) -> None:
+        """Connect and make what is missing."""
+        address = self._address
+        self._discussions = await open_area(self._link, address.bucket, ttl_seconds=TTL_SECONDS)
+        self._named = await open_area(self._link, address.named_bucket, ttl_seconds=None)
+        self._records = await open_records(self._link, address.records_bucket)
+
+    @property
+    def url(self) -> str:
+        """The store's address without user info or secrets."""
+        if self._embedded is not None:
+            return f"nats+embedded://{self._embedded.folder}"
+        return f"{self._address.servers[0]}/{self._address.bucket}"
+
+    @property
+    def server_url(self) -> str | None:
+        """Address of the server that other clients may connect to."""
+        return self._address.servers[0]
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What this store can do beyond the verbs."""
+        ttl = {Capability.TTL} if self._discussions.bucket.ttl_seconds else set()
+        return _CAPABILITIES | ttl
+
+    @property
+    def discussions(self) -> NatsArea:
+        """Temporary objects."""
+        return self._discussions
+
+    @property
+    def named(self) -> NatsArea:
+        """Lasting objects."""
+        return self._named
+
+    @property
+    def records(self) -> NatsRecords:
+        """Small conditional records."""
+        return self._records
+
+    @property
+    def bus(self) -> NatsBus | None:
+        """Messages."""
+        return self._bus
+
+    async def now(self) -> datetime:
+        """The server's clock; this machine's where an old server does not tell it."""
+        answer = await self._discussions.bucket.api("STREAM.INFO", thing=f"bucket {self._address.bucket}")
+        return read_time(answer.get("ts")) or datetime.now(UTC)
+
+    async def describe(self) -> dict[str, Any]:
+        """Facts for ``doctor``; see the protocol."""
+        client = await self._link.client()
+        buckets = {area.bucket.name: await _facts(area) for area in (self._discussions, self._named)}
+        warnings = []
+        if (ttl := self._discussions.bucket.ttl_seconds) != TTL_SECONDS:
+            has = "no TTL" if ttl is None else f"a TTL of {ttl / 3600:g} h"
+            warnings.append(f"bucket {self._address.bucket} has {has}, not {TTL_SECONDS // 3600} h")
+        if self._named.bucket.ttl_seconds is not None:
+            warnings.append(f"bucket {self._address.named_bucket} has a TTL: named artifacts will expire")
+        version = client.connected_server_version
+        return {
+            "url": self.url,
+            "server_url": self.server_url,
+            "server_version": f"{version.major}.{version.minor}.{version.patch}",
+            "embedded": None if self._embedded is None else str(self._embedded.folder),
+            "ttl_seconds": ttl,
+            "buckets": buckets,
+            "warnings": warnings,
+        }
+
+    async def close(self) -> None:
+        """Let go of the connection, and of the embedded server."""
+        await self._link.close()
+        if self._embedded is not None:
+            await in_thread(self._embedded.close)
+
+
+async def _facts(area: NatsArea) -> dict[str, Any]:
+    answer = await area.bucket.api("STREAM.INFO", thing=f"bucket {area.bucket.name}")
+    config, state = answer["config"], answer["state"]
+    return {
+        "ttl_seconds": area.bucket.ttl_seconds,
+        "storage": config.get("storage"),
+        "replicas": config.get("num_replicas"),
+        "max_bytes": config.get("max_bytes"),
+        "bytes": state.get("bytes"),
+        "messages": state.get("messages"),
+    }
+
+
+def _default_folder() -> Path:
+    """Name the folder of the embedded store when the URL names none."""
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("kmnb", appauthor=False)) / "nats"
+
+
+class _Plugin:
+    schemes: tuple[str, ...] = ("nats", "tls", "nats+embedded")
+    summary = "NATS JetStream object store, by server address or embedded"
+
+    async def open(self, url: str, options: Mapping[str, Any]) -> NatsBackend:
+        """Open a store; see the protocol."""
+        embedded = None
+        if urlsplit(url).scheme == "nats+embedded":
+            parts = urlsplit(url)
+            path = unquote(parts.netloc + parts.path)
+            folder = Path(path) if path else _default_folder()
+            embedded = await in_thread(lambda: EmbeddedServer.open(folder))
+            url = f"{embedded.url}{'?' if parts.query else ''}{parts.query}"
+        address = read_address(url, options)
+        backend = NatsBackend(address, Link(address), embedded)
+        try:
+            await backend.start()
+        except BaseException:
+            await asyncio.shield(backend.close())
+            raise
+        return backend
+
+
+BACKEND = _Plugin()
