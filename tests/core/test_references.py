@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from datetime import UTC, datetime
 
@@ -125,10 +126,8 @@ def test_metadata_comes_before_content_and_content_json_before_markers() -> None
 
 @given(st.text() | st.binary())
 def test_no_text_makes_a_reader_fail_in_another_way_than_its_error(value: str | bytes) -> None:
-    try:
+    with contextlib.suppress(KmnbError):
         read_reference(value)
-    except KmnbError:
-        pass
     assert read_form_a(value) is None or b"key" in (value if isinstance(value, bytes) else value.encode())
 
 
@@ -144,10 +143,8 @@ JSON_VALUES = st.recursive(
 
 @given(JSON_VALUES)
 def test_no_json_makes_a_reader_fail_in_another_way_than_its_error(value: object) -> None:
-    try:
+    with contextlib.suppress(KmnbError):
         assert read_reference(value).key
-    except KmnbError:
-        pass
     if isinstance(value, dict):
         assert all(found.key for found in read_message(value))
 

@@ -1,0 +1,93 @@
+"""Write one object with everything that is found out about it on the way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import aclosing
+from typing import Protocol
+
+from kmnb.core.bounds import WINDOW_BYTES
+from kmnb.core.metadata import Attribute, ObjectInfo
+from kmnb.ops.content import Content
+from kmnb.storage._protocols import ObjectArea, Progress
+from kmnb.storage._source import blocks
+
+_IN_THREAD_BYTES = 128 * 1024
+"""Blocks above this size are inspected in a worker thread, so that the loop stays free."""
+
+
+class Finder(Protocol):
+    """Finds out facts of content that is fed to it once."""
+
+    def feed(self, block: bytes) -> None:
+        """Take the next block."""
+
+    def attributes(self) -> Mapping[str, str]:
+        """Tell what was found, after the last block."""
+
+
+async def write_object(
+    area: ObjectArea,
+    key: str,
+    content: Content,
+    *,
+    told: Mapping[str, str],
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> ObjectInfo:
+    """Store content under a free key, with its attributes, in one pass.
+
+    Args:
+        area: Where.
+        key: A key that must be free.
+        content: What.
+        told: Attributes that the caller knows; they win over those that are found.
+        name: File name, as a hint for the format.
+        progress: Called about every window.
+
+    Raises:
+        AlreadyExists: The key is taken.
+        StoreError: The store failed; nothing is visible.
+    """
+    finder = make_finder(content.media_type, name)
+    source = content.source
+    if isinstance(source, bytes | bytearray | memoryview) and len(source) <= _IN_THREAD_BYTES:
+        finder.feed(bytes(source))
+        facts = {**finder.attributes(), **told}
+        return await area.put(key, source, create_only=True, attributes=facts, progress=progress)
+    return await area.put(
+        key,
+        _fed(content, finder.feed),
+        create_only=True,
+        attributes=lambda: {**finder.attributes(), **told},
+        progress=progress,
+    )
+
+
+async def _fed(content: Content, feed: Callable[[bytes], None]) -> AsyncIterator[bytes]:
+    async with aclosing(blocks(content.source, WINDOW_BYTES)) as walk:
+        async for block in walk:
+            raw = bytes(block)
+            if len(raw) > _IN_THREAD_BYTES:
+                await asyncio.to_thread(feed, raw)
+            else:
+                feed(raw)
+            yield raw
+
+
+class _Inspected:
+    def __init__(self, media_type: str | None, name: str | None) -> None:
+        from kmnb.formats._inspect import Inspector
+
+        self._inspector = Inspector(media_type=media_type, name=name)
+        self.feed = self._inspector.feed
+
+    def attributes(self) -> Mapping[str, str]:
+        found = self._inspector.finish().attributes()
+        return {str(Attribute(item) if item in Attribute else item): value for item, value in found.items()}
+
+
+def make_finder(media_type: str | None, name: str | None) -> Finder:
+    """Make the inspector that content is fed to while it is stored."""
+    return _Inspected(media_type, name)
