@@ -84,9 +84,8 @@ async def _open(resolved: Resolved) -> Workspace:
     from kmnb.ops.workspace import Workspace
     from kmnb.storage import open_backend
 
-    settings = resolved.settings
-    backend = await open_backend(resolved.url, connect_seconds=settings.connect_seconds)
-    return await Workspace.started(Context(backend, resolved.names, settings, origins=resolved.origins))
+    backend = await open_backend(resolved.url)
+    return await Workspace.started(Context(backend, resolved.names, resolved.settings, origins=resolved.origins))
 
 
 def open_store(url: str, **options: Any) -> Store:

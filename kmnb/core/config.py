@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from kmnb.core.bounds import (
-    CONNECT_SECONDS,
     GRACE_SECONDS,
     HOLD_SECONDS,
     INLINE_MAX_BYTES,
@@ -64,7 +63,6 @@ SETTINGS = Operation(
             "refuse",
             choices=("refuse", "reopen"),
         ),
-        Param("connect_seconds", "number", "Time-out of connecting to a store.", CONNECT_SECONDS, minimum=0.01),
     ),
 )
 """Every setting with kind, default and one line of help."""
@@ -122,8 +120,6 @@ class Settings:
     """Longest hold that may be asked for."""
     late_spill: str = "refuse"
     """``refuse`` or ``reopen``: what a spill into a closed thread does."""
-    connect_seconds: float = CONNECT_SECONDS
-    """Time-out of connecting to a store."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,10 @@ class Attribute(StrEnum):
     TOOL = "tool"
     THREAD = "thread"
     EXIT_CODE = "exit-code"
+    STDERR = "stderr"
     ARGS_DIGEST = "args-digest"
+    IDENTITY = "identity"
+    METADATA = "metadata"
 
 
 class Area(StrEnum):

@@ -88,9 +88,7 @@ def _encode(text: str) -> bytes:
         # Text that came from bytes of another encoding with surrogateescape: those bytes come back.
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
-        raise BadRequest(
-            "text", f"has half of a surrogate pair at {error.start}", "Give the bytes instead."
-        ) from error
+        raise BadRequest("text", f"has half of a surrogate pair at {error.start}", "Give the bytes instead.") from error
 
 
 def _text(raw: bytes | None) -> str | None:

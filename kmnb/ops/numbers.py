@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
 
 from kmnb.core.bounds import REQUEST_SECONDS
+from kmnb.core.versions import Counter
 from kmnb.errors import ArtifactNotFound, StoreError, StoreUnavailable, VersionConflict
 from kmnb.ops.context import Context
 
@@ -31,34 +33,55 @@ async def reserve_number(context: Context, name: str, *, floor: int = 0) -> int:
         StoreUnavailable: Other writers won for :data:`~kmnb.core.bounds.REQUEST_SECONDS` on end.
         StoreError: The counter's record is damaged, or the store failed.
     """
+    before = await change_counter(context, name, lambda now: now.reserved(max(now.following, floor)))
+    return max(before.following, floor)
+
+
+async def change_counter(context: Context, name: str, change: Callable[[Counter], Counter]) -> Counter:
+    """Change a counter's record as one step.
+
+    Args:
+        context: Whose store.
+        name: Key of the record.
+        change: Gives the new record from the present one; called again after a lost race. A raise changes nothing.
+
+    Returns:
+        The record as it was before.
+
+    Raises:
+        StoreUnavailable: Other writers won for :data:`~kmnb.core.bounds.REQUEST_SECONDS` on end.
+        StoreError: The record is damaged, or the store failed.
+    """
     async with context.lock(name):
         try:
             async with asyncio.timeout(REQUEST_SECONDS):
-                return await _reserve(context, name, floor)
+                return await _change(context, name, change)
         except TimeoutError:
             raise StoreUnavailable(f"counter {name}", "other writers win all the time", "Try again.") from None
 
 
-async def _reserve(context: Context, name: str, floor: int) -> int:
+async def _change(context: Context, name: str, change: Callable[[Counter], Counter]) -> Counter:
     pause = 0.002
     while True:
-        following, revision = await next_number(context, name)
-        number = max(following, floor)
+        counter, revision = await read_counter(context, name)
+        wanted = change(counter)
+        if wanted == counter and revision is not None:
+            return counter
         try:
-            await context.backend.records.put(name, str(number + 1).encode(), expected=revision)
+            await context.backend.records.put(name, wanted.to_bytes(), expected=revision)
         except VersionConflict:
             # Chance breaks the step of racing processes; it decides nothing else.
             await asyncio.sleep(random.random() * pause)  # noqa: S311
             pause = min(pause * 2, _PAUSE_MAX_SECONDS)
         else:
-            return number
+            return counter
 
 
-async def next_number(context: Context, name: str) -> tuple[int, str | None]:
-    """Look at a counter without moving it.
+async def read_counter(context: Context, name: str) -> tuple[Counter, str | None]:
+    """Look at a counter.
 
     Returns:
-        The number that it would give out next, and the revision of its record, None where it has none.
+        What its record holds, and the revision of the record, None where there is none.
 
     Raises:
         StoreError: The record is damaged.
@@ -66,8 +89,8 @@ async def next_number(context: Context, name: str) -> tuple[int, str | None]:
     try:
         record = await context.backend.records.get(name)
     except ArtifactNotFound:
-        return 0, None
-    text = record.value
-    if not text.isdigit() or len(text) > 18:
+        return Counter(), None
+    counter = Counter.from_bytes(record.value)
+    if counter is None:
         raise StoreError(f"counter {name}", "its record is damaged", "Remove the record to count anew.")
-    return int(text), record.revision
+    return counter, record.revision

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from typing import Protocol
 
-from kmnb.core.bounds import WINDOW_BYTES
+from kmnb.core.bounds import PREVIEW_MAX_BYTES, WINDOW_BYTES
 from kmnb.core.metadata import Attribute, ObjectInfo
 from kmnb.ops.content import Content
 from kmnb.storage._protocols import ObjectArea, Progress
@@ -76,18 +76,24 @@ async def _fed(content: Content, feed: Callable[[bytes], None]) -> AsyncIterator
             yield raw
 
 
-class _Inspected:
-    def __init__(self, media_type: str | None, name: str | None) -> None:
-        from kmnb.formats._inspect import Inspector
+class _Plain:
+    def __init__(self, media_type: str | None) -> None:
+        self._media_type, self._start, self._lines, self._last = media_type, b"", 0, b""
 
-        self._inspector = Inspector(media_type=media_type, name=name)
-        self.feed = self._inspector.feed
+    def feed(self, block: bytes) -> None:
+        if len(self._start) < PREVIEW_MAX_BYTES:
+            self._start += block[:PREVIEW_MAX_BYTES]
+        self._lines += block.count(b"\n")
+        self._last = block[-1:] or self._last
 
     def attributes(self) -> Mapping[str, str]:
-        found = self._inspector.finish().attributes()
-        return {str(Attribute(item) if item in Attribute else item): value for item, value in found.items()}
+        found = {
+            str(Attribute.LINES): str(self._lines + (self._last not in (b"", b"\n"))),
+            str(Attribute.PREVIEW): self._start[:PREVIEW_MAX_BYTES].decode("utf-8", "ignore"),
+        }
+        return found | ({str(Attribute.CONTENT_TYPE): self._media_type} if self._media_type else {})
 
 
 def make_finder(media_type: str | None, name: str | None) -> Finder:
     """Make the inspector that content is fed to while it is stored."""
-    return _Inspected(media_type, name)
+    return _Plain(media_type)

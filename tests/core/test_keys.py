@@ -99,7 +99,7 @@ def test_a_key_of_exactly_the_limit_passes_and_one_byte_more_names_the_limit() -
     check_key("k" * 1024)
     with pytest.raises(KeySyntaxError, match="KEY_MAX_BYTES"):
         check_key("k" * 1025)
-    with pytest.raises(KeySyntaxError, match="1,?024"):
+    with pytest.raises(KeySyntaxError, match="1024"):
         check_key("é" * 513)
 
 

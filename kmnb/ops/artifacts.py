@@ -1,0 +1,118 @@
+"""Get, list and delete artifacts by whatever names them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from kmnb.core.addresses import SCHEME, parse_uri
+from kmnb.core.envelope import Envelope
+from kmnb.core.keys import check_key, check_prefix, thread_prefix
+from kmnb.core.metadata import Area
+from kmnb.core.references import has_marker, read_reference
+from kmnb.errors import ArtifactNotFound, BadRequest
+from kmnb.ops.context import Context
+from kmnb.ops.expiry import missing_error
+from kmnb.ops.facts import facts_of_discussion, facts_of_envelope
+from kmnb.ops.handle import Artifact
+
+
+async def get_artifact(context: Context, reference: Any) -> Artifact:
+    """Get a handle of what a reference names.
+
+    Args:
+        context: The workspace.
+        reference: A key or an ``artifact://`` URI, which cost one ``head``; an envelope as dict, JSON or marker
+            text, or a handle, which cost no call.
+
+    Raises:
+        ArtifactNotFound: The key or URI names nothing; the reason says what is known.
+        EnvelopeError: It is no reference.
+        KeySyntaxError: It names a key that no object can have.
+    """
+    if isinstance(reference, Artifact):
+        return reference
+    if isinstance(reference, str) and reference.startswith(SCHEME):
+        return await _get_uri(context, reference)
+    if isinstance(reference, Mapping | Envelope | bytes) or (isinstance(reference, str) and _is_envelope(reference)):
+        return Artifact(context, facts_of_envelope(read_reference(reference)))
+    if isinstance(reference, str):
+        return await _get_key(context, reference)
+    raise BadRequest(
+        f"reference of type {type(reference).__name__}",
+        "names no artifact",
+        "Give a key, an artifact:// URI, an envelope or a handle.",
+    )
+
+
+def _is_envelope(text: str) -> bool:
+    return text.lstrip()[:1] == "{" or has_marker(text)
+
+
+async def _get_uri(context: Context, uri: str) -> Artifact:
+    target = parse_uri(uri)
+    if target.key is not None:
+        return await _get_key(context, target.key)
+    from kmnb.ops.named import load_version
+
+    if target.address is None:
+        raise BadRequest(uri, "names no artifact")
+    return await load_version(context, target.address, target.version)
+
+
+async def _get_key(context: Context, key: str) -> Artifact:
+    try:
+        info = await context.backend.discussions.head(check_key(key))
+    except ArtifactNotFound as error:
+        raise await missing_error(context, key) from error
+    return Artifact(context, facts_of_discussion(info, ttl_seconds=context.settings.ttl_seconds))
+
+
+async def list_artifacts(context: Context, prefix: str = "") -> AsyncIterator[Artifact]:
+    """Walk handles of discussion artifacts, sorted by key.
+
+    Args:
+        context: The workspace.
+        prefix: Whole segments from the area's top, trailing slash optional; empty for the workspace's own thread.
+    """
+    names = context.names
+    own = thread_prefix(names.namespace, names.crew, names.thread)
+    async for info in context.backend.discussions.list(check_prefix(prefix) or own):
+        yield Artifact(context, facts_of_discussion(info, ttl_seconds=context.settings.ttl_seconds))
+
+
+async def delete_artifact(context: Context, reference: Any) -> None:
+    """Delete what a reference names; silent when it is not there.
+
+    Args:
+        context: The workspace.
+        reference: A key, a URI, an envelope or a handle. A named one without a version means every version.
+
+    Raises:
+        EnvelopeError: It is no reference.
+    """
+    from kmnb.ops.named import remove_address, remove_version
+
+    if isinstance(reference, str) and reference.startswith(SCHEME):
+        target = parse_uri(reference)
+        if target.address is not None and target.version is None:
+            await remove_address(context, target.address)
+        elif target.address is not None and target.version is not None:
+            await remove_version(context, target.address, target.version)
+        else:
+            await context.backend.discussions.delete(check_key(target.key or ""))
+        return
+    if isinstance(reference, Artifact) and reference.facts.area is Area.NAMED:
+        facts = reference.facts
+        if facts.address is not None and facts.version is not None:
+            await remove_version(context, facts.address, facts.version)
+        return
+    await context.backend.discussions.delete(check_key(_key_of(reference)))
+
+
+def _key_of(reference: Any) -> str:
+    if isinstance(reference, Artifact):
+        return reference.key
+    if isinstance(reference, str) and not _is_envelope(reference):
+        return reference
+    return read_reference(reference).key

@@ -1,0 +1,173 @@
+"""The thread registry: which discussions are alive. It is what the sweep asks.
+
+Entries live in the store as small conditional records keyed namespace, crew and thread, so all processes share them
+and they survive restarts. A spill, a put and a publish register their thread and renew its lease.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from kmnb.core.keys import unescape
+from kmnb.core.registry import Entry, State, crew_records, new_entry, record_key
+from kmnb.errors import ArtifactNotFound, BadRequest, StoreError, StoreUnavailable, VersionConflict
+from kmnb.ops.context import Context
+
+_ATTEMPTS = 100
+
+
+class ThreadClosed(BadRequest):
+    """The discussion thread was closed; nothing is stored under it any more."""
+
+    code = "thread-closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A thread as the registry knows it."""
+
+    namespace: str
+    """Its namespace."""
+    crew: str
+    """Its crew."""
+    thread: str
+    """Its identifier."""
+    state: State
+    """What it is now."""
+    opened_at: datetime | None
+    """When it was registered, UTC; None where the entry is damaged."""
+    lease_until: datetime | None
+    """Until when it counts as active, UTC."""
+    closed_at: datetime | None
+    """When it was closed, UTC."""
+
+
+def holder_name() -> str:
+    """Who gives the signs of life of this process."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+async def read_entry(context: Context, key: str) -> tuple[Entry | None, str | None, State | None]:
+    """Read an entry with its revision; the state is ``UNREADABLE`` or None."""
+    try:
+        record = await context.backend.records.get(key)
+    except ArtifactNotFound:
+        return None, None, None
+    entry = Entry.from_bytes(record.value)
+    return entry, record.revision, State.UNREADABLE if entry is None else None
+
+
+async def touch_thread(context: Context, thread: str, *, reopen: bool = False) -> None:
+    """Register a thread, or renew its lease.
+
+    Args:
+        context: The workspace.
+        thread: The thread.
+        reopen: Whether a closed thread is opened again.
+
+    Raises:
+        ThreadClosed: It was closed, and is not to be reopened.
+    """
+    names, settings = context.names, context.settings
+    key = record_key(names.namespace, names.crew, thread)
+    for attempt in range(_ATTEMPTS):
+        entry, revision, damaged = await read_entry(context, key)
+        now = await context.now()
+        if entry is not None and entry.closed_at is not None and not reopen:
+            raise closed_error(thread, entry.closed_at)
+        if entry is None or entry.closed_at is not None:
+            wanted = new_entry(now, lease_seconds=settings.lease_seconds, holder=holder_name())
+        elif (entry.lease_until - now).total_seconds() > settings.lease_seconds / 2:
+            break
+        else:
+            wanted = entry.renewed(now, lease_seconds=settings.lease_seconds, holder=holder_name())
+        if damaged is not None and not reopen:
+            raise StoreError(f"thread {thread!a:.200}", "its registry entry is damaged", "Open or close the thread.")
+        try:
+            await context.backend.records.put(key, wanted.to_bytes(), expected=revision)
+            break
+        except VersionConflict:
+            await asyncio.sleep(0.001 * attempt)
+    else:
+        raise StoreUnavailable(f"thread {thread!a:.200}", "its registry entry changes all the time", "Try again.")
+    context.live.threads[key] = thread
+
+
+def closed_error(thread: str, closed_at: datetime) -> ThreadClosed:
+    """Make the error of a late spill."""
+    return ThreadClosed(
+        f"thread {thread!a:.200}",
+        f"was closed at {closed_at.isoformat(timespec='seconds')}",
+        "Use another thread, or open it again with open_thread().",
+        closed_at=closed_at,
+    )
+
+
+async def check_open(context: Context, thread: str) -> None:
+    """Tell whether a thread is still open, after something was stored under it.
+
+    Raises:
+        ThreadClosed: It was closed meanwhile.
+    """
+    entry, _, _ = await read_entry(context, record_key(context.names.namespace, context.names.crew, thread))
+    if entry is not None and entry.closed_at is not None:
+        raise closed_error(thread, entry.closed_at)
+
+
+async def mark_closed(context: Context, thread: str) -> Entry:
+    """Write into the registry that a thread is closed; closing it twice keeps the first time.
+
+    Returns:
+        The entry as it stands now.
+    """
+    key = record_key(context.names.namespace, context.names.crew, thread)
+    context.live.threads.pop(key, None)
+    for attempt in range(_ATTEMPTS):
+        entry, revision, _ = await read_entry(context, key)
+        if entry is not None and entry.closed_at is not None:
+            return entry
+        now = await context.now()
+        opened = entry.opened_at if entry is not None else now
+        closed = Entry(opened, now, now, holder_name())
+        try:
+            await context.backend.records.put(key, closed.to_bytes(), expected=revision)
+        except VersionConflict:
+            await asyncio.sleep(0.001 * attempt)
+        else:
+            return closed
+    raise StoreUnavailable(f"thread {thread!a:.200}", "its registry entry changes all the time", "Try again.")
+
+
+async def list_threads(context: Context, *, now: datetime | None = None) -> AsyncIterator[Thread]:
+    """Walk the threads of the workspace's crew that the registry knows."""
+    names = context.names
+    moment = now or await context.now()
+    async for record in context.backend.records.list(crew_records(names.namespace, names.crew)):
+        thread = unescape(record.key.rpartition("/")[2])
+        entry = Entry.from_bytes(record.value)
+        if entry is None:
+            yield Thread(names.namespace, names.crew, thread, State.UNREADABLE, None, None, None)
+        else:
+            yield Thread(
+                names.namespace,
+                names.crew,
+                thread,
+                entry.state(moment),
+                entry.opened_at,
+                entry.lease_until,
+                entry.closed_at,
+            )
+
+
+async def renew_leases(context: Context) -> None:
+    """Give a sign of life for every thread that this workspace has touched and that is still open."""
+    for key, thread in list(context.live.threads.items()):
+        try:
+            await touch_thread(context, thread)
+        except ThreadClosed:
+            context.live.threads.pop(key, None)

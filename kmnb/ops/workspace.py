@@ -1,0 +1,76 @@
+"""The workspace: one object for everything a person or an agent does with artifacts."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from kmnb._bridge import blocking, bridged, on_exit
+from kmnb.core.config import Names, Setting
+from kmnb.ops._face_named import NamedFace
+from kmnb.ops._face_store import StoreFace
+from kmnb.ops.context import Context
+
+
+class Workspace(StoreFace, NamedFace):
+    """Artifacts of one store, seen from one namespace, crew, thread and agent. Made by :func:`kmnb.connect`.
+
+    Every verb that touches the store blocks and has a twin with ``_async`` that is safe to await on any loop.
+    After an error the workspace works on.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self._forget = on_exit(self._stop)
+
+    @classmethod
+    async def started(cls, context: Context) -> Self:
+        """Make a workspace and start its background work; call it on kmnb's loop."""
+        return cls(context)
+
+    def __repr__(self) -> str:
+        names = self.names
+        return f"<kmnb workspace {names.namespace}/{names.crew}/{names.thread} on {self.url}>"
+
+    @property
+    def url(self) -> str:
+        """The store's address without user info or secrets."""
+        return self.context.backend.url
+
+    @property
+    def names(self) -> Names:
+        """Namespace, crew, thread, agent, app, user and session."""
+        return self.context.names
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """Every setting with its value and where it comes from."""
+        return self.context.origins
+
+    async def _stop(self) -> None:
+        for task in list(self.context.live.tasks):
+            task.cancel()
+        await self.context.backend.close()
+
+    async def _close(self) -> None:
+        """Let go of connections, threads and files. Closing twice is harmless; what is stored stays."""
+        self._forget()
+        await self._stop()
+
+    close, close_async = blocking(_close), bridged(_close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close_async()
