@@ -14,10 +14,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kmnb.core.bounds import ENVELOPE_MAX_BYTES
+from kmnb.core.metadata import Area
 from kmnb.errors import EnvelopeError, clip
 
 BUCKET = "kubemoot_discussion_artifacts"
 """Bucket that a written envelope names; readers ignore it and use their own."""
+BUCKETS = {Area.DISCUSSIONS: BUCKET, Area.NAMED: "kmnb_named_artifacts"}
+"""Bucket that a written envelope names, by area."""
 SCHEMA_VERSION = 1
 """Version of the optional fields that kmnb adds."""
 LABEL_MAX_BYTES = 200

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
 from kmnb.core.addresses import discussion_uri
-from kmnb.core.envelope import Envelope
+from kmnb.core.envelope import BUCKETS, SCHEMA_VERSION, Envelope
+from kmnb.core.keys import DiscussionKey
 from kmnb.core.metadata import Area, Attribute, ObjectInfo
 
 
@@ -20,6 +22,7 @@ class HandleFacts:
         envelope: The envelope that it came from.
         uri: Its address; None makes it from the key.
         version: Version of a named artifact.
+        ttl_seconds: Age at which the store removes it; None where nothing does.
     """
 
     def __init__(
@@ -31,9 +34,10 @@ class HandleFacts:
         envelope: Envelope | None = None,
         uri: str | None = None,
         version: int | None = None,
+        ttl_seconds: float | None = None,
     ) -> None:
         self._key, self._area, self._info, self._envelope = key, area, info, envelope
-        self._uri, self._version = uri, version
+        self._uri, self._version, self._ttl_seconds = uri, version, ttl_seconds
 
     @property
     def key(self) -> str:
@@ -84,31 +88,61 @@ class HandleFacts:
         return told if told is not None or self._envelope is None else self._envelope.content_type
 
     @property
+    def expires_at(self) -> datetime | None:
+        """When the TTL removes it, UTC; None where it is not known or nothing removes it."""
+        if self._envelope is not None and self._envelope.expires_at is not None:
+            return self._envelope.expires_at
+        if self._ttl_seconds is None or self.created_at is None:
+            return None
+        return self.created_at + timedelta(seconds=self._ttl_seconds)
+
+    @property
+    def exit_code(self) -> int | None:
+        """Exit code of the program that made it; None where there was none."""
+        number = self._number(Attribute.EXIT_CODE)
+        return number if number is not None or self._envelope is None else self._envelope.exit_code
+
+    @property
     def preview(self) -> str | None:
         """What can be told of the content without a fetch; untrusted text."""
         told = self._attributes.get(Attribute.PREVIEW)
-        return told if told is not None or self._envelope is None else self._envelope.preview
+        if told is None and self._envelope is not None:
+            return self._envelope.preview
+        if self.exit_code:
+            # A crash must not read as a short but whole result.
+            return f"failed with exit code {self.exit_code}, the result may be incomplete\n{told or ''}"
+        return told
 
-    def envelope(self) -> Envelope:
-        """Give the reference that travels instead of the bytes, made of what is known here."""
-        if self._envelope is not None:
-            return self._envelope
+    def envelope(self) -> dict[str, Any]:
+        """Give the reference that travels instead of the bytes, as JSON values of at most 4,096 bytes."""
+        return self.reference().to_dict()
+
+    def reference(self) -> Envelope:
+        """Give the envelope as an object, made of what is known here."""
+        if self._info is None or not self._info.attributes:
+            known = self._envelope
+            if known is not None:
+                return known
         columns = self._attributes.get(Attribute.COLUMNS)
+        key = DiscussionKey.parse(self._key) if self._area is Area.DISCUSSIONS else None
         return Envelope(
             key=self._key,
+            bucket=BUCKETS[self._area],
             content_type=self.media_type,
             bytes=self.size,
             rows=self.rows,
-            tool=self._attributes.get(Attribute.TOOL),
-            agent=self._attributes.get(Attribute.AGENT),
+            tool=self._attributes.get(Attribute.TOOL) or (key.tool if key else None),
+            agent=self._attributes.get(Attribute.AGENT) or (key.agent if key else None),
             created_at=self.created_at,
             preview=self.preview,
+            schema_version=SCHEMA_VERSION,
             digest=self.digest,
             lines=self._number(Attribute.LINES),
             columns=_texts(columns),
             encoding=self._attributes.get(Attribute.ENCODING),
-            thread_id=self._attributes.get(Attribute.THREAD),
-            exit_code=self._number(Attribute.EXIT_CODE),
+            thread_id=self._attributes.get(Attribute.THREAD) or (key.thread if key else None),
+            expires_at=self.expires_at,
+            exit_code=self.exit_code,
             args_digest=self._attributes.get(Attribute.ARGS_DIGEST),
         )
 

@@ -8,13 +8,12 @@ from typing import Any
 from kmnb.core.addresses import SCHEME, parse_uri
 from kmnb.core.envelope import Envelope
 from kmnb.core.keys import check_key, check_prefix, thread_prefix
-from kmnb.core.metadata import Area
 from kmnb.core.references import has_marker, read_reference
 from kmnb.errors import ArtifactNotFound, BadRequest
 from kmnb.ops.context import Context
 from kmnb.ops.expiry import missing_error
-from kmnb.ops.facts import facts_of_discussion, facts_of_envelope
 from kmnb.ops.handle import Artifact
+from kmnb.ops.handles import address_of_handle, discussion_handle, envelope_handle
 
 
 async def get_artifact(context: Context, reference: Any) -> Artifact:
@@ -35,7 +34,7 @@ async def get_artifact(context: Context, reference: Any) -> Artifact:
     if isinstance(reference, str) and reference.startswith(SCHEME):
         return await _get_uri(context, reference)
     if isinstance(reference, Mapping | Envelope | bytes) or (isinstance(reference, str) and _is_envelope(reference)):
-        return Artifact(context, facts_of_envelope(read_reference(reference)))
+        return envelope_handle(context, read_reference(reference))
     if isinstance(reference, str):
         return await _get_key(context, reference)
     raise BadRequest(
@@ -65,7 +64,7 @@ async def _get_key(context: Context, key: str) -> Artifact:
         info = await context.backend.discussions.head(check_key(key))
     except ArtifactNotFound as error:
         raise await missing_error(context, key) from error
-    return Artifact(context, facts_of_discussion(info, ttl_seconds=context.settings.ttl_seconds))
+    return discussion_handle(context, info)
 
 
 async def list_artifacts(context: Context, prefix: str = "") -> AsyncIterator[Artifact]:
@@ -78,7 +77,7 @@ async def list_artifacts(context: Context, prefix: str = "") -> AsyncIterator[Ar
     names = context.names
     own = thread_prefix(names.namespace, names.crew, names.thread)
     async for info in context.backend.discussions.list(check_prefix(prefix) or own):
-        yield Artifact(context, facts_of_discussion(info, ttl_seconds=context.settings.ttl_seconds))
+        yield discussion_handle(context, info)
 
 
 async def delete_artifact(context: Context, reference: Any) -> None:
@@ -102,10 +101,9 @@ async def delete_artifact(context: Context, reference: Any) -> None:
         else:
             await context.backend.discussions.delete(check_key(target.key or ""))
         return
-    if isinstance(reference, Artifact) and reference.facts.area is Area.NAMED:
-        facts = reference.facts
-        if facts.address is not None and facts.version is not None:
-            await remove_version(context, facts.address, facts.version)
+    if isinstance(reference, Artifact) and (address := address_of_handle(reference)) is not None:
+        if reference.version is not None:
+            await remove_version(context, address, reference.version)
         return
     await context.backend.discussions.delete(check_key(_key_of(reference)))
 

@@ -27,6 +27,8 @@ class Live:
     """Background work of this workspace."""
     turns: list[Any] = field(default_factory=list)
     """Open turns, innermost last."""
+    hooks: Any = None
+    """Use cases that handles offer as methods; set by the workspace."""
 
 
 @dataclass(frozen=True, slots=True)

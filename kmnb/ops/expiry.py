@@ -8,31 +8,30 @@ from kmnb.core.keys import DiscussionKey
 from kmnb.core.registry import record_key
 from kmnb.errors import ArtifactNotFound
 from kmnb.ops.context import Context
-from kmnb.ops.facts import Facts
 from kmnb.ops.threads import read_entry
 
 
-async def missing_error(context: Context, key: str, facts: Facts | None = None) -> ArtifactNotFound:
+async def missing_error(
+    context: Context, key: str, *, created_at: datetime | None = None, expires_at: datetime | None = None
+) -> ArtifactNotFound:
     """Make the error for an artifact that the store does not have.
 
     Args:
         context: The workspace.
         key: The artifact's key.
-        facts: What a reference told of it; its times tell an expiry from a deletion.
+        created_at: When it was stored, where a reference tells; it tells an expiry from a deletion.
+        expires_at: When its TTL ends, where a reference tells.
     """
-    ttl = context.settings.ttl_seconds
-    if facts is not None and (facts.created_at or facts.expires_at):
-        created = facts.created_at
-        expires = facts.expires_at or (created + timedelta(seconds=ttl) if created else None)
-        if expires is not None and await context.now() >= expires:
-            hours = f"{(expires - created).total_seconds() / 3600:g} h after" if created else "after"
-            return _error(key, f"expired {hours} it was stored", expires_at=expires)
-        return _error(key, "was deleted before it expired")
+    expires = expires_at or (created_at + timedelta(seconds=context.settings.ttl_seconds) if created_at else None)
+    if expires is not None and await context.now() >= expires:
+        hours = f"{(expires - created_at).total_seconds() / 3600:g} h after" if created_at else "some time after"
+        return _error(key, f"expired {hours} it was stored", expires_at=expires)
     closed = await _closed_at(context, key)
     if closed is not None:
         when = closed.isoformat(timespec="seconds")
         return _error(key, f"its thread was closed at {when}, and everything of it was deleted", closed_at=closed)
-    return _error(key, "never existed, was deleted or has expired")
+    known = "was deleted before it expired" if expires else "never existed, was deleted or has expired"
+    return _error(key, known)
 
 
 async def _closed_at(context: Context, key: str) -> datetime | None:

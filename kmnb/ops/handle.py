@@ -9,6 +9,7 @@ from kmnb._bridge import blocking, bridge, bridged, run
 from kmnb.core.display import Card, bundle, count_text, joined, size_text
 from kmnb.core.metadata import ObjectInfo
 from kmnb.core.slice import Slice
+from kmnb.errors import ArtifactNotFound
 from kmnb.ops._handle_facts import HandleFacts
 from kmnb.ops._handle_reading import ReadMethods
 from kmnb.ops._handle_sips import SipMethods
@@ -38,6 +39,9 @@ class HandleHooks(Protocol):
     async def release(self, artifact: Artifact) -> None:
         """Take the hold back."""
 
+    async def missing(self, artifact: Artifact) -> ArtifactNotFound:
+        """Make the error that says why the artifact is not there."""
+
 
 class Artifact(HandleFacts, SipMethods, ReadMethods):
     """One artifact: what is known of it, bounded reads, and the way to its bytes.
@@ -64,8 +68,17 @@ class Artifact(HandleFacts, SipMethods, ReadMethods):
     async def _known(self) -> ObjectInfo:
         """Ask the store once; what it told is remembered."""
         if self._info is None or self._info.size is None or self._info.identity is None:
-            self._info = await self._store.head(self._key)
+            try:
+                self._info = await self._store.head(self._key)
+            except ArtifactNotFound as error:
+                if self._hooks is None:
+                    raise
+                raise await self._hooks.missing(self) from error
         return self._info
+
+    async def locate(self) -> tuple[ObjectArea, ObjectInfo]:
+        """Tell the area and the facts of the bytes; a coroutine of kmnb's loop. Raises ArtifactNotFound."""
+        return self._store, await self._known()
 
     async def _sip(self, name: str, /, **arguments: Any) -> Slice:
         return await run_sip(Source(self._store, await self._known()), name, arguments)

@@ -9,12 +9,12 @@ from contextlib import aclosing
 from typing import Any
 
 from kmnb.core.addresses import NamedAddress, parse_version_key, scope_prefix
-from kmnb.core.metadata import Area, Attribute, ObjectInfo
+from kmnb.core.metadata import Attribute, ObjectInfo
 from kmnb.errors import AlreadyExists, ArtifactNotFound, BadRequest, StoreError, VersionConflict
 from kmnb.ops.content import Content, read_content
 from kmnb.ops.context import Context
-from kmnb.ops.facts import facts_of_named
 from kmnb.ops.handle import Artifact
+from kmnb.ops.handles import named_handle
 from kmnb.ops.numbers import change_counter, read_counter, reserve_number
 from kmnb.ops.store import write_object
 from kmnb.storage._source import blocks
@@ -116,7 +116,7 @@ async def write_version(
                 raise
             floor = max(await list_versions(context, address), default=-1) + 1
         else:
-            return Artifact(context, facts_of_named(info, address, version))
+            return named_handle(context, info, address=address, version=version)
     raise StoreError(f"artifact {address.name!a:.200}", "other writers take every number", "Try again.")
 
 
@@ -145,7 +145,7 @@ async def append_version(context: Context, address: NamedAddress, chunk: Any, *,
         }
     key = address.version_key(version)
     info = await write_object(context.backend.named, key, joined, told=told, name=address.filename)
-    return Artifact(context, facts_of_named(info, address, version))
+    return named_handle(context, info, address=address, version=version)
 
 
 async def _predecessor(context: Context, address: NamedAddress, version: int) -> ObjectInfo | None:
@@ -206,7 +206,7 @@ async def load_version(context: Context, address: NamedAddress, version: int | N
         except ArtifactNotFound:
             pass
         else:
-            return Artifact(context, facts_of_named(info, address, number))
+            return named_handle(context, info, address=address, version=number)
     raise await _missing(context, address, version)
 
 
@@ -278,20 +278,20 @@ async def remove_version(context: Context, address: NamedAddress, version: int) 
     await context.backend.named.delete(address.version_key(version))
 
 
-async def keep_artifact(context: Context, artifact: Artifact, address: NamedAddress) -> Artifact:
+async def keep_artifact(
+    context: Context, artifact: Artifact, address: NamedAddress, *, metadata: Mapping[str, Any] | None = None
+) -> Artifact:
     """Copy an artifact to the next version of a name, with its lineage.
 
     Raises:
         ArtifactNotFound: It is no longer there.
     """
-    facts = artifact.facts
-    area = context.backend.named if (facts.stored_area or facts.area) is Area.NAMED else context.backend.discussions
-    info = await area.head(facts.stored_key or facts.key)
-    lineage = {"source": facts.uri, "source_digest": info.digest}
+    area, info = await artifact.locate()
+    lineage = {"source": artifact.uri, "source_digest": info.digest}
     told = {name: value for name, value in info.attributes.items() if name != Attribute.IDENTITY}
-    told |= told_of(address, {"lineage": lineage})
+    told |= told_of(address, {**(metadata or {}), "lineage": lineage})
     version = await reserve_number(context, counter_of(address))
     copied = await context.backend.named.put(
         address.version_key(version), area.stream(info.key, info=info), create_only=True, attributes=told
     )
-    return Artifact(context, facts_of_named(copied, address, version))
+    return named_handle(context, copied, address=address, version=version)

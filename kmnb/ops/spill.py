@@ -12,11 +12,12 @@ from kmnb.core.metadata import Attribute, ObjectInfo
 from kmnb.errors import AlreadyExists, ArtifactNotFound, StoreError
 from kmnb.ops.content import Content, read_content
 from kmnb.ops.context import Context
-from kmnb.ops.facts import facts_of_discussion
 from kmnb.ops.handle import Artifact
+from kmnb.ops.handles import discussion_handle
 from kmnb.ops.numbers import reserve_number
 from kmnb.ops.store import write_object
 from kmnb.ops.threads import ThreadClosed, check_open, touch_thread
+from kmnb.storage._protocols import Progress
 
 COUNTERS = "counters"
 """First segment of the records that count."""
@@ -93,11 +94,13 @@ async def spill(context: Context, data: Any, *, origin: Origin, media_type: str 
         return Spill({"content": content.inline, "metadata": origin.failure()}, None)
     artifact = await put_result(context, content, origin=origin)
     envelope = artifact.envelope()
-    marker = artifact.facts.envelope().marker()
+    marker = artifact.reference().marker()
     return Spill({"content": marker, "metadata": {"artifact": envelope, **origin.failure()}}, artifact)
 
 
-async def put_result(context: Context, content: Content, *, origin: Origin, progress: Any = None) -> Artifact:
+async def put_result(
+    context: Context, content: Content, *, origin: Origin, progress: Progress | None = None
+) -> Artifact:
     """Store a result under the next free ``{tool}-{seq}`` of its thread, agent and tool.
 
     Raises:
@@ -107,7 +110,7 @@ async def put_result(context: Context, content: Content, *, origin: Origin, prog
     """
     result_key(context, origin, 10**12)
     await touch_thread(context, origin.thread, reopen=context.settings.late_spill == "reopen")
-    info = await _put_numbered(context, content, origin, progress)
+    info = await _put_numbered(context, content, origin=origin, progress=progress)
     try:
         await check_open(context, origin.thread)
     except ThreadClosed:
@@ -115,7 +118,7 @@ async def put_result(context: Context, content: Content, *, origin: Origin, prog
             await context.backend.discussions.delete(info.key)
             raise
         await touch_thread(context, origin.thread, reopen=True)
-    return Artifact(context, facts_of_discussion(info, ttl_seconds=context.settings.ttl_seconds))
+    return discussion_handle(context, info)
 
 
 def result_key(context: Context, origin: Origin, number: int) -> str:
@@ -125,7 +128,7 @@ def result_key(context: Context, origin: Origin, number: int) -> str:
     return DiscussionKey(names.namespace, names.crew, origin.thread, origin.agent, name).text
 
 
-async def _put_numbered(context: Context, content: Content, origin: Origin, progress: Any) -> ObjectInfo:
+async def _put_numbered(context: Context, content: Content, *, origin: Origin, progress: Progress | None) -> ObjectInfo:
     names, area = context.names, context.backend.discussions
     counter = f"{COUNTERS}/" + join_key(names.namespace, names.crew, origin.thread, origin.agent, origin.tool)
     floor = 0

@@ -9,6 +9,7 @@ from kmnb._bridge import blocking, bridged, on_exit
 from kmnb.core.config import Names, Setting
 from kmnb.ops._face_named import NamedFace
 from kmnb.ops._face_store import StoreFace
+from kmnb.ops._hooks import Hooks
 from kmnb.ops.context import Context
 
 
@@ -21,6 +22,7 @@ class Workspace(StoreFace, NamedFace):
 
     def __init__(self, context: Context) -> None:
         self.context = context
+        context.live.hooks = Hooks(context)
         self._forget = on_exit(self._stop)
 
     @classmethod

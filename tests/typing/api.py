@@ -8,7 +8,6 @@ from typing import Any, BinaryIO, assert_type
 import pandas
 
 import kmnb
-from kmnb.core.envelope import Envelope
 from kmnb.core.outcome import Outcome
 from kmnb.core.slice import Slice
 from kmnb.ops.handle import Artifact
@@ -31,7 +30,7 @@ def storing(ws: Workspace) -> None:
     art = ws.put(b"bytes", tool="kubectl")
     assert_type(art, Artifact)
     assert_type(ws.get(art.key), Artifact)
-    assert_type(ws.get(art.envelope().to_dict()), Artifact)
+    assert_type(ws.get(art.envelope()), Artifact)
     for each in ws.list():
         assert_type(each, Artifact)
     ws.delete(art)
@@ -59,7 +58,7 @@ def knowing(art: Artifact) -> None:
     assert_type(art.digest, str | None)
     assert_type(art.version, int | None)
     assert_type(art.preview, str | None)
-    assert_type(art.envelope(), Envelope)
+    assert_type(art.envelope(), dict[str, Any])
 
 
 def sipping(art: Artifact) -> None:
