@@ -14,7 +14,7 @@ ROW = {
     "_plugins": {"errors"},
     "_bridge": set(),
     "core": {"core", "errors"},
-    "formats": {"core", "errors", "formats"},
+    "formats": {"core", "errors", "formats", "_plugins"},
     "sips": {"core", "errors", "sips"},
     "storage": {"core", "storage", *LEAVES},
     "sandbox": {"core", "sandbox", *LEAVES},

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from kmnb.core.bounds import INDEX_MAX_BYTES, INDEX_MAX_ENTRIES
+from kmnb.core.ranges import Spot
 
 CHECK_BYTES = 16
 """How many bytes before an entry its check covers; fewer at the beginning of the object."""
@@ -72,6 +73,16 @@ class Index:
         """Give the last known line that begins at or before a byte."""
         place = bisect_right(self.entries, offset, key=lambda entry: entry.offset)
         return self.entries[place - 1] if place else _BEGIN
+
+    def before(self, line: int) -> Spot:
+        """Give the last known line start at or before a line number; see :class:`kmnb.core.ranges.LineMap`."""
+        entry = self.at_line(line)
+        return Spot(entry.number, entry.offset)
+
+    def at(self, offset: int) -> Spot:
+        """Give the last known line start at or before a byte offset."""
+        entry = self.at_offset(offset)
+        return Spot(entry.number, entry.offset)
 
     def encode(self, *, limit_bytes: int = INDEX_MAX_BYTES) -> str:
         """Write the index as ASCII text of at most ``limit_bytes``; entries are thinned out until it fits."""

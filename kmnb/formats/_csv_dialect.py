@@ -15,6 +15,7 @@ SAMPLE_BYTES = 65_536
 _SAMPLE_RECORDS = 500
 _CANDIDATES = (",", "\t", ";", "|")
 _NUMBER = re.compile(r"\s*[-+]?(\d[\d ]*([.,]\d+)?|[.,]\d+)([eE][-+]?\d+)?\s*%?\s*\Z")
+_NAME = re.compile(r"[^\W\d][\w .()/%#'-]{0,60}\Z")
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d([T ].*)?\Z|\s*\d\d?[-/.]\d\d?[-/.]\d\d(\d\d)?\Z")
 
 
@@ -36,8 +37,10 @@ class CsvDialect:
     """Share of sampled records that have that width, from 0 to 1."""
     guessed: tuple[str, ...] = ()
     """What had to be found out."""
-    names_fit: bool = True
-    """Whether the first record looks like names or values of a table rather than like prose."""
+    sampled: int = 0
+    """Number of records that were looked at."""
+    names_fit: float = 1.0
+    """How much the first record looks like names: 1 for plain names, 0.5 for values, 0 for prose."""
 
 
 def sample_rows(head: bytes, *, delimiter: str, quote: str, newline: bytes, whole: bool) -> list[list[str]]:
@@ -101,7 +104,9 @@ def _judge(head: bytes, delimiter: str, *, quote: str, newline: bytes, whole: bo
         return _Trial(delimiter, rows, 1, 0.0)
     if all(len(row) > 1 and row[-1] == "" for row in rows):
         rows = [row[:-1] for row in rows]
-    width, times = Counter(map(len, rows)).most_common(1)[0]
+    first = len(rows[0])
+    widths = Counter(first if len(row) > first and not any(row[first:]) else len(row) for row in rows)
+    width, times = widths.most_common(1)[0]
     return _Trial(delimiter, rows, width, times / len(rows))
 
 
@@ -124,12 +129,14 @@ def has_header(rows: list[list[str]]) -> bool:
     return False
 
 
-def _names_fit(rows: list[list[str]]) -> bool:
+def _names_fit(rows: list[list[str]]) -> float:
     if not rows:
-        return False
+        return 0.0
     first = [cell.strip() for cell in rows[0]]
     filled = [cell for cell in first if cell]
-    return len(filled) > len(first) / 2 and len(set(filled)) > len(filled) / 2 and max(map(len, first)) <= 120
+    if len(filled) <= len(first) / 2 or len(set(filled)) <= len(filled) / 2 or max(map(len, first)) > 120:
+        return 0.0
+    return 1.0 if len(set(first)) == len(first) and all(map(_NAME.match, rows[0])) else 0.5
 
 
 def _kind(cell: str) -> str:

@@ -141,7 +141,11 @@ class _Csv:
         if head.lstrip()[:1] in (b"{", b"[", b"<") or not head.strip():
             return 0.0
         found = sniff_dialect(head, Dialect(), whole=len(head) < SAMPLE_BYTES)
-        if found.width < 2 or found.agreement < 0.8 or not found.names_fit:
+        # Plain names at the head speak for a table even where many records are ragged; two lines alone do not.
+        named = found.names_fit == 1.0
+        if found.width < 2 or not found.names_fit or found.agreement < (0.5 if named else 0.8):
+            return 0.0
+        if not named and found.sampled < 3:
             return 0.0
         return (0.75 if found.width > 2 else 0.6) * found.agreement
 

@@ -1,0 +1,97 @@
+"""From stored bytes to records, in one place: what the content is, opened, decoded, its section chosen, cut.
+
+The driver of sips feeds it windows and hands the batches on; it keeps memory bounded by a few windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Literal
+
+from kmnb.core.records import Batch, Dialect, FormatPlugin, Splitter
+from kmnb.formats._detect import HEAD_BYTES, Detection, detect, format_named
+from kmnb.formats._sections import SectionFilter
+
+
+class ContentReader:
+    """Turn stored bytes into decoded text, and into batches of records.
+
+    Args:
+        media_type: MIME type that the store or the producer gave.
+        name: File name or key.
+        label: Stored encoding, as the attribute holds it.
+        dialect: How the caller says that the content is to be read.
+        structured: Whether columns are needed; plain text is then read as delimited text, as the peer does.
+    """
+
+    def __init__(
+        self,
+        *,
+        media_type: str | None = None,
+        name: str | None = None,
+        label: str | None = None,
+        dialect: Dialect | None = None,
+        structured: bool = False,
+    ) -> None:
+        self._structured = structured
+        self._given = (media_type, name, label)
+        self._dialect = dialect or Dialect()
+        self._pending: list[bytes] = []
+        self._held = 0
+        self.found: Detection | None = None
+
+    @property
+    def format(self) -> FormatPlugin | None:
+        """The format, once the beginning was seen."""
+        return format_named(self.found.format) if self.found else None
+
+    @property
+    def kind(self) -> Literal["text", "table", "json", "binary"] | None:
+        """What the records are, once the beginning was seen."""
+        return self.format.kind if self.format else None
+
+    def blocks(self, block: bytes) -> Iterator[bytes]:
+        """Take the next stored bytes and give decoded text; a little is held until the content is known."""
+        if self.found is None:
+            self._pending.append(block)
+            self._held += len(block)
+            if self._held < HEAD_BYTES:
+                return
+            block = self._begin()
+        yield from self._decoder.feed(block)
+
+    def last_blocks(self) -> Iterator[bytes]:
+        """Give the decoded text that is left at the end of the content."""
+        if self.found is None:
+            rest = self._begin()
+            yield from self._decoder.feed(rest)
+        yield from self._decoder.finish()
+
+    def _begin(self) -> bytes:
+        data = b"".join(self._pending)
+        self._pending = []
+        media_type, name, label = self._given
+        label = self._dialect.encoding or label
+        self.found = detect(data[:HEAD_BYTES], media_type=media_type, name=name, encoding=label)
+        if self._structured and self.found.format == "text":
+            self.found = replace(self.found, format="csv")
+        self._decoder = self.found.decoder()
+        self._sections = SectionFilter(self._dialect.section)
+        self._splitter: Splitter = format_named(self.found.format).split(self._dialect)
+        return data
+
+    def records(self, block: bytes) -> Iterator[Batch]:
+        """Take the next stored bytes and give the records that are complete by now."""
+        for text in self.blocks(block):
+            if part := self._sections.feed(text):
+                yield self._splitter.feed(part)
+
+    def last_records(self) -> Iterator[Batch]:
+        """Give the records that are left at the end of the content."""
+        for text in self.last_blocks():
+            if part := self._sections.feed(text):
+                yield self._splitter.feed(part)
+        if part := self._sections.finish():
+            yield self._splitter.feed(part)
+        yield self._splitter.finish()

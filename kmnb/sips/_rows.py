@@ -1,0 +1,195 @@
+"""Rows as sips see them, whatever the format: values by column name, problems counted, values not retyped."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from kmnb.core.describe import Param
+from kmnb.core.records import Batch, Problem
+from kmnb.errors import BadRequest, clip
+from kmnb.sips._where import Row
+
+PROBLEMS_MAX = 20
+"""Most problems that an answer lists; all are counted."""
+
+RECORD_PARAMS = (
+    Param("delimiter", "text", "Character between cells; found out when not given.", advanced=True),
+    Param("quote", "text", "Quote character of cells; '\"' when not given.", advanced=True),
+    Param("encoding", "text", "Text encoding; found out when not given.", advanced=True),
+    Param("header", "flag", "Whether the first record names the columns; found out when not given.", advanced=True),
+    Param("strict", "flag", "Whether a bad record is an error instead of being skipped.", False, advanced=True),
+)
+"""Parameters of every sip over records: how the content is to be read."""
+
+
+class Problems:
+    """Counts the records that could not be used.
+
+    Args:
+        strict: Whether the first one raises.
+    """
+
+    def __init__(self, *, strict: bool = False) -> None:
+        self._strict = strict
+        self.count = 0
+        self.first: list[Problem] = []
+
+    def add(self, found: Sequence[Problem]) -> None:
+        """Note some.
+
+        Raises:
+            BadRequest: ``strict`` was asked for.
+        """
+        if found and self._strict:
+            raise BadRequest(
+                f"line {found[0].line}", clip(found[0].reason, 300), "Without strict=True bad records are counted"
+            )
+        self.count += len(found)
+        self.first.extend(found[: PROBLEMS_MAX - len(self.first)])
+
+
+class Rows:
+    """Gives the rows of batches as functions from column name to value.
+
+    Args:
+        problems: Where rows that cannot be read are noted.
+    """
+
+    def __init__(self, problems: Problems) -> None:
+        self._problems = problems
+        self.columns: tuple[str, ...] | None = None
+        self.seen: dict[str, None] = {}
+        self._places: dict[str, int] = {}
+
+    def of(self, batch: Batch) -> Iterator[tuple[int, Row]]:
+        """Walk the rows of a batch with their numbers from 0."""
+        self._problems.add(batch.problems)
+        if batch.columns is not None and self.columns is None:
+            self.columns = batch.columns
+            self._places = {name: at for at, name in enumerate(batch.columns)}
+        if batch.kind == "table":
+            return self._table(batch)
+        return self._json(batch) if batch.kind == "json" else self._text(batch)
+
+    def missing(self, names: Sequence[str]) -> str | None:
+        """Give the first of some names that is no column, as far as is known; ``None`` when all are."""
+        known = self.columns if self.columns is not None else self.seen
+        return next((name for name in names if name not in known), None)
+
+    def unknown(self, name: str) -> BadRequest:
+        """Make the error of an unknown column; it lists near names."""
+        known = list(self.columns if self.columns is not None else self.seen)
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known[:20]
+        shown = ", ".join(clip(each, 60) for each in near) or "none"
+        return BadRequest(
+            f'column "{clip(name, 100)}" not found in header', "", f"Near: {shown}", column=name, near=tuple(near)
+        )
+
+    def _table(self, batch: Batch) -> Iterator[tuple[int, Row]]:
+        places = self._places
+        for number, cells in enumerate(batch.rows, batch.start):
+            yield number, _CellsRow(cells, places)
+
+    def _text(self, batch: Batch) -> Iterator[tuple[int, Row]]:
+        self.seen["line"] = None
+        for number, line in enumerate(batch.rows, batch.start):
+            yield number, {"line": line.decode("utf-8", "replace")}.get
+
+    def _json(self, batch: Batch) -> Iterator[tuple[int, Row]]:
+        decode = json_decoder()
+        for number, raw in enumerate(batch.rows, batch.start):
+            try:
+                value = decode(raw)
+            except (ValueError, RecursionError) as fault:
+                self._problems.add([Problem(number + 1, f"not JSON: {clip(str(fault), 120)}")])
+                continue
+            if isinstance(value, dict):
+                if len(self.seen) < 10_000:
+                    self.seen.update(dict.fromkeys(value))
+                yield number, _PathRow(value, self.seen)
+            else:
+                self.seen["value"] = None
+                yield number, _PathRow({"value": value}, self.seen)
+
+
+class _CellsRow:
+    __slots__ = ("_cells", "_places")
+
+    def __init__(self, cells: Sequence[Any], places: Mapping[str, int]) -> None:
+        self._cells, self._places = cells, places
+
+    def __call__(self, name: str) -> Any:
+        place = self._places.get(name)
+        return None if place is None else self._cells[place]
+
+
+class _PathRow:
+    """A JSON object; a name is one of its keys, else a path whose parts are separated by dots."""
+
+    __slots__ = ("_seen", "value")
+
+    def __init__(self, value: dict[str, Any], seen: dict[str, None]) -> None:
+        self.value, self._seen = value, seen
+
+    def __call__(self, name: str) -> Any:
+        if name in self.value:
+            return self.value[name]
+        if "." not in name:
+            return None
+        found, value = follow(self.value, name)
+        if found:
+            self._seen[name] = None
+        return value
+
+
+def follow(value: Any, path: str) -> tuple[bool, Any]:
+    """Follow a dotted path; keys that hold dots themselves are found too, list items go by number from 0.
+
+    Returns:
+        Whether it leads anywhere, and where.
+    """
+    if isinstance(value, list):
+        head, _, rest = path.partition(".")
+        if not head.isdigit() or int(head[:9]) >= len(value):
+            return False, None
+        return follow(value[int(head[:9])], rest) if rest else (True, value[int(head[:9])])
+    if not isinstance(value, dict):
+        return False, None
+    if path in value:
+        return True, value[path]
+    at = path.rfind(".")
+    while at > 0:
+        if path[:at] in value:
+            found = follow(value[path[:at]], path[at + 1 :])
+            if found[0]:
+                return found
+        at = path.rfind(".", 0, at)
+    return False, None
+
+
+def json_decoder() -> Callable[[bytes], Any]:
+    """Make a reader of JSON values that keeps integers exact and gives numbers beyond floats as their text."""
+    import msgspec
+
+    quick = msgspec.json.Decoder().decode
+
+    def decode(raw: bytes) -> Any:
+        try:
+            return quick(raw)
+        except msgspec.DecodeError:
+            return json.loads(raw.decode("utf-8", "replace"), parse_float=_finite, parse_constant=_refuse)
+
+    return decode
+
+
+def _finite(text: str) -> float | str:
+    value = float(text)
+    return value if math.isfinite(value) else text
+
+
+def _refuse(text: str) -> Any:
+    raise ValueError(f"{text} is no JSON value")

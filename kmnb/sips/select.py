@@ -1,0 +1,209 @@
+"""select: some columns of the rows that meet a condition."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from kmnb.core.describe import Example, Operation, Param
+from kmnb.core.records import Batch
+from kmnb.core.slice import Slice
+from kmnb.errors import BadRequest
+from kmnb.sips._compare import text_of
+from kmnb.sips._delimited import record_line
+from kmnb.sips._rows import RECORD_PARAMS, Problems, Rows
+from kmnb.sips._where import Condition, Row, parse_where
+
+_CELL_MARK = "…"
+
+
+class SelectRun:
+    """A selection under way.
+
+    Args:
+        arguments: Checked arguments of the sip.
+        max_bytes: Cap of the answer's text in bytes.
+    """
+
+    def __init__(self, arguments: Mapping[str, Any], *, max_bytes: int) -> None:
+        self._names: list[str] = list(arguments["columns"])
+        if not self._names:
+            raise BadRequest("select: columns", "no columns are named", "Name at least one; '*' takes all")
+        self._where: Condition | None = parse_where(arguments["where"]) if arguments.get("where") else None
+        self._limit: int | None = arguments.get("limit")
+        self._delimiter = (arguments.get("delimiter") or ",")[:1]
+        self._cap = max_bytes
+        self._skip = int(json.loads(arguments["cursor"])["record"]) if arguments.get("cursor") else 0
+        self._problems = Problems(strict=bool(arguments.get("strict")))
+        self._rows = Rows(self._problems)
+        self._pieces: list[str] = []
+        self._values: list[dict[str, Any]] = []
+        self._notes: list[str] = []
+        self._spent = 0
+        self._matched = self._before = 0
+        self._next = self._skip
+        self._full = self._limit == 0
+        self._ended = self._begun = False
+
+    @property
+    def wanted(self) -> tuple[str, ...] | None:
+        """Columns that are looked at; None for all. A format that can read single columns reads these."""
+        if "*" in self._names:
+            return None
+        return tuple(dict.fromkeys([*self._names, *(self._where.columns if self._where else ())]))
+
+    @property
+    def full(self) -> bool:
+        """Whether more input could only tell how many rows there are."""
+        return self._full and self._begun
+
+    @property
+    def done(self) -> bool:
+        """Whether more input cannot change the answer."""
+        return False
+
+    def feed(self, item: Any) -> None:
+        """Take the next batch of records."""
+        batch: Batch = item
+        for number, row in self._rows.of(batch):
+            if not self._begun:
+                self._begin()
+            if self._where is not None and not self._where.holds(row):
+                continue
+            self._matched += 1
+            if number < self._skip:
+                self._before += 1
+                continue
+            if not self._full:
+                self._take(number, row)
+        if self._rows.columns is not None and not self._begun:
+            self._begin()
+
+    def end(self) -> None:
+        """Hear that the content ended.
+
+        Raises:
+            BadRequest: A column that was asked for does not exist.
+        """
+        self._ended = True
+        if not self._begun:
+            self._begin()
+        if self._rows.columns is None and self._rows.seen:
+            self._check()
+
+    def _begin(self) -> None:
+        """Settle the columns, once those of the content are known."""
+        self._begun = True
+        known = self._rows.columns
+        if "*" in self._names:
+            everything = known if known is not None else tuple(self._rows.seen)
+            at = self._names.index("*")
+            names = [*self._names[:at], *everything, *(name for name in self._names[at + 1 :] if name != "*")]
+            self._names = list(dict.fromkeys(names))
+        if known is not None:
+            self._check()
+        header = record_line(self._names, self._delimiter)
+        if len(header.encode("utf-8", "replace")) > self._cap:
+            header, self._full = "", True
+            self._notes.append("the names of the columns alone pass the cap")
+        self._pieces.append(header)
+        self._spent = len(header.encode("utf-8", "replace"))
+
+    def _check(self) -> None:
+        asked = [*self._names, *(self._where.columns if self._where else ())]
+        name = self._rows.missing(asked)
+        if name is not None:
+            raise self._rows.unknown(name)
+
+    def _take(self, number: int, row: Row) -> None:
+        values = {name: row(name) for name in self._names}
+        line = record_line(values.values(), self._delimiter)
+        size = len(line.encode("utf-8", "replace"))
+        if self._spent + size > self._cap:
+            self._full = True
+            if self._values:
+                return
+            values = self._shortened(number, values)
+            line = record_line(values.values(), self._delimiter)
+            size = len(line.encode("utf-8", "replace"))
+            if self._spent + size > self._cap:
+                return
+        self._pieces.append(line)
+        self._values.append(values)
+        self._spent += size
+        self._next = number + 1
+        self._full = self._full or (self._limit is not None and len(self._values) >= self._limit)
+
+    def _shortened(self, number: int, values: dict[str, Any]) -> dict[str, Any]:
+        """Cut the cells of a row that alone passes the cap, the longest ones first, at character boundaries."""
+        texts = {name: text_of(value) for name, value in values.items()}
+        # A quote may double a character and two more enclose the cell.
+        room = max(0, (self._cap - self._spent - 4 * len(texts)) // (2 * max(1, len(texts))))
+        for name, text in texts.items():
+            raw = text.encode("utf-8", "replace")
+            if len(raw) > room:
+                kept = raw[: max(0, room - 3)].decode("utf-8", "ignore")
+                values = {**values, name: kept + _CELL_MARK if room > 3 else ""}
+                self._notes.append(
+                    f"row {number}: {name[:60]} has {len(raw):,} bytes; {len(kept.encode()):,} are shown"
+                )
+        return values
+
+    def finish(self) -> Slice:
+        """Give the rows."""
+        shown = len(self._values)
+        cut = any("bytes;" in note for note in self._notes)
+        left = self._matched - self._before - shown
+        complete = self._ended and not left and not cut
+        more = left > 0 or not self._ended
+        return Slice(
+            values=self._values,
+            text="".join(self._pieces),
+            complete=complete,
+            shown=shown,
+            total=self._matched,
+            total_is_lower_bound=not self._ended,
+            cursor=json.dumps({"record": self._next}) if more and shown else None,
+            skipped=self._problems.count,
+            problems=tuple(self._problems.first),
+            notes=tuple(self._notes[:20]),
+        )
+
+
+class SelectSip:
+    """The plug-in."""
+
+    feeds = "records"
+    operation = Operation(
+        "select",
+        "Show some columns of the rows, as they stand in the source.",
+        (
+            Param("columns", "texts", "Names of the columns; '*' for all.", required=True, positional=True),
+            Param("where", "text", "Condition that rows must meet, such as: status = 'Running' and restarts > 3."),
+            Param("limit", "integer", "Most rows; all that fit when not given.", minimum=0),
+            Param("cursor", "text", "Where an earlier answer ended.", advanced=True),
+            *RECORD_PARAMS,
+        ),
+        (
+            Example(
+                b"name,ns,age\npod-a,default,3\npod-b,kube-system,7\n",
+                {"columns": ["ns", "name"]},
+                ({"ns": "default", "name": "pod-a"}, {"ns": "kube-system", "name": "pod-b"}),
+                "ns,name\ndefault,pod-a\nkube-system,pod-b\n",
+            ),
+            Example(
+                b"code,n\n00010,1\n00020,2\n",
+                {"columns": ["code"], "where": "n > 1"},
+                ({"code": "00020"},),
+                "code\n00020\n",
+            ),
+        ),
+    )
+
+    def start(self, arguments: Mapping[str, Any], *, max_bytes: int) -> SelectRun:
+        """Begin."""
+        return SelectRun(arguments, max_bytes=max_bytes)
+
+
+SIP = SelectSip()
