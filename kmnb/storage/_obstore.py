@@ -1,235 +1,215 @@
-"""Objects and records over obstore, for memory and the clouds.
+"""The one place that calls obstore: a bucket, or the memory of this process, as coroutines.
 
-obstore is called blocking in worker threads: its coroutines can abort the process at exit.
+obstore is called blocking in worker threads, since its own coroutines can abort the process at exit. Its errors
+become those of kmnb by one table; its messages are not passed on whole, since they hold URLs.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import secrets
-from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing
-from datetime import UTC, datetime
+import asyncio
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
 import obstore
 from obstore import exceptions as foreign
 
-from kmnb.core.bounds import WINDOW_BYTES
-from kmnb.core.metadata import Capability, ObjectInfo
 from kmnb.errors import (
     AlreadyExists,
     ArtifactNotFound,
-    DigestMismatch,
     KmnbError,
     NotSupported,
     StoreDenied,
-    StoreError,
     StoreUnavailable,
     VersionConflict,
 )
-from kmnb.storage._keys import check_key, check_prefix, is_below
-from kmnb.storage._protocols import Attributes, Progress, Record, Source
-from kmnb.storage._ranges import check_range, same_object
-from kmnb.storage._records import check_value
-from kmnb.storage._source import blocks, final_attributes, known_size
+from kmnb.storage._feed import Feed
 from kmnb.storage._threads import in_thread_detached
 
 T = TypeVar("T")
 
-_FACTS = "kmnb"
-_NOT_THERE = "there is none: never existed, deleted or expired"
+PART_BYTES = 8 * 1024 * 1024
+"""Size of a part of an upload; ten thousand of them are the largest object that S3 takes."""
+PARTS_UNDER_WAY = 3
+"""Parts that are sent at once; with the one being filled they bound the memory of an upload."""
+_METADATA = "kmnb"
 
 _ERRORS: tuple[tuple[type[BaseException], type[KmnbError], str, str], ...] = (
-    (FileNotFoundError, ArtifactNotFound, _NOT_THERE, "List the keys near it to see what is there"),
     (foreign.AlreadyExistsError, AlreadyExists, "the key is taken", "Choose another key"),
     (foreign.PreconditionError, VersionConflict, "it is not as expected", "Read it again and decide anew"),
-    (foreign.PermissionDeniedError, StoreDenied, "permission denied", "Check the credentials' rights"),
+    (foreign.PermissionDeniedError, StoreDenied, "permission denied", "Check what the credentials may do"),
     (foreign.UnauthenticatedError, StoreDenied, "the credentials were refused", "Check the credentials"),
     (foreign.NotSupportedError, NotSupported, "the store does not support it", ""),
-    (foreign.BaseError, StoreUnavailable, "the store did not answer as it should", "Try again"),
 )
+_ANSWERS: tuple[tuple[re.Pattern[str], type[KmnbError], str, str], ...] = (
+    (re.compile(r"NoSuchBucket|ContainerNotFound|bucket does not exist"), StoreUnavailable,
+     "the bucket does not exist", "Make the bucket, or check the URL"),
+    (re.compile(r"status code: 40[13]|AuthorizationFailure|InvalidAccessKeyId|SignatureDoesNotMatch"), StoreDenied,
+     "the credentials were refused", "Check the credentials and what they may do"),
+    (re.compile(r"status code: 412"), VersionConflict, "it is not as expected", "Read it again and decide anew"),
+    (re.compile(r"[Cc]redential|metadata service|169\.254|instance metadata|oauth2|imds"), StoreDenied,
+     "no usable credentials were found", "Set them in the environment or in a profile"),
+    (re.compile(r"tim(?:ed|e) ?out|TimedOut", re.IGNORECASE), StoreUnavailable,
+     "it did not answer in time", "Check the network and the endpoint"),
+    (re.compile(r"error sending request|[Cc]onnect"), StoreUnavailable,
+     "it cannot be reached", "Check the endpoint and the network"),
+)  # fmt: skip
+_NOT_FOUND = (ArtifactNotFound, "there is none: never existed, deleted or expired", "List the keys near it")
+_STATUS = re.compile(r"status code: (\d{3}[A-Za-z ]*)")
 
 
-async def call(thing: str, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-    """Run an obstore call in a worker thread and turn its errors into those of kmnb."""
+def _translate(thing: str, error: BaseException) -> KmnbError | None:
+    """Give kmnb's error for a foreign one; None for what is no store's fault."""
+    text = str(error)
+    for pattern, kind, reason, step in _ANSWERS[:1]:
+        if pattern.search(text):
+            return kind(thing, reason, step)
+    if isinstance(error, FileNotFoundError):
+        return _NOT_FOUND[0](thing, *_NOT_FOUND[1:])
+    for foreign_kind, kind, reason, step in _ERRORS:
+        if isinstance(error, foreign_kind):
+            return kind(thing, reason, step)
+    if not isinstance(error, foreign.BaseError | OSError):
+        return None
+    status = _STATUS.search(text)
+    for pattern, kind, reason, step in _ANSWERS:
+        if pattern.search(text):
+            return kind(thing, f"{reason} ({status[1]})" if status else reason, step)
+    return StoreUnavailable(thing, f"the store answered {status[1]}" if status else "the store failed", "Try again")
+
+
+async def _call(thing: str, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
     try:
         return await in_thread_detached(partial(function, *args, **kwargs))
     except Exception as error:
-        for kind, ours, reason, step in _ERRORS:
-            if isinstance(error, kind):
-                raise ours(thing, reason, step) from None
-        if isinstance(error, OSError):
-            raise StoreError(thing, "the store failed", "Try again") from None
-        raise
+        ours = _translate(thing, error)
+        if ours is None:
+            raise
+        raise ours from None
 
 
-class ObstoreArea:
-    """One area of objects below a prefix of a bucket."""
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One stored thing as the bucket tells of it."""
 
-    def __init__(self, store: Any, prefix: str) -> None:
-        self._store, self._prefix = store, prefix
+    path: str
+    """Full path in the bucket."""
+    size: int
+    """Bytes in all, also when a range was read."""
+    modified: datetime
+    """When it was written, by the store's clock."""
+    revision: Mapping[str, str]
+    """ETag and version, as a conditional write wants them."""
+    metadata: str | None = None
+    """The text kept with it; None in listings and where there is none."""
+    data: bytes = b""
+    """What was read."""
 
-    def _path(self, key: str) -> str:
-        return self._prefix + check_key(key)
+
+def _found(meta: Any, metadata: str | None = None, data: bytes = b"") -> Found:
+    return Found(str(meta["path"]), meta["size"], meta["last_modified"], _revision(meta), metadata, data)
+
+
+def _revision(told: Any) -> dict[str, str]:
+    return {name: told[name] for name in ("e_tag", "version") if told.get(name) is not None}
+
+
+class Bucket:
+    """A bucket, container or memory store.
+
+    Args:
+        store: A store of obstore.
+        name: How errors call it.
+    """
+
+    def __init__(self, store: Any, name: str) -> None:
+        self._store, self.name = store, name
 
     async def put(
-        self,
-        key: str,
-        source: Source,
-        *,
-        create_only: bool = False,
-        attributes: Attributes | None = None,
-        progress: Progress | None = None,
-    ) -> ObjectInfo:
-        """Store an object; see ``ObjectArea.put``."""
-        path, total, data = self._path(key), known_size(source), bytearray()
-        async with aclosing(blocks(source)) as walk:
-            async for block in walk:
-                data += block
-                if progress is not None:
-                    progress(len(data), total)
-        kept = final_attributes(attributes)
-        facts = {"id": secrets.token_hex(16), "sha256": hashlib.sha256(data).hexdigest(), "attributes": kept}
-        mode: Any = "create" if create_only else "overwrite"
-        options = {"mode": mode, "use_multipart": False, "attributes": {_FACTS: json.dumps(facts)}}
-        await call(f"artifact {key!r}", obstore.put, self._store, path, bytes(data), **options)
-        return _info(key, len(data), datetime.now(UTC), facts)
+        self, path: str, data: bytes, *, thing: str, mode: Any = "overwrite", metadata: str | None = None
+    ) -> dict[str, str]:
+        """Store bytes at once.
 
-    async def _get(self, key: str, **options: Any) -> Any:
-        return await call(f"artifact {key!r}", obstore.get, self._store, self._path(key), options=options)
+        Args:
+            path: Full path.
+            data: All of it.
+            mode: ``create``, ``overwrite``, or the revision that is to be replaced.
+            metadata: ASCII text kept with it, atomically.
+            thing: What errors name.
 
-    async def head(self, key: str) -> ObjectInfo:
-        """Tell size, digest, time and attributes; see ``ObjectArea.head``."""
-        return _seen(key, await self._get(key, head=True))
+        Returns:
+            The new revision.
 
-    async def get_range(self, key: str, start: int, end: int, *, info: ObjectInfo | None = None) -> bytes:
-        """Read some bytes; see ``ObjectArea.get_range``."""
-        check_range(start, end)
-        found = await self.head(key)
-        same_object(key, found.identity, info)
-        stop = min(end, found.size or 0)
-        if start >= stop:
-            return b""
-        result = await self._get(key, range=(start, stop))
-        return bytes(await call(f"artifact {key!r}", result.bytes))
+        Raises:
+            AlreadyExists: ``create`` and it is there.
+            VersionConflict: It is not of that revision.
+        """
+        attributes = {} if metadata is None else {_METADATA: metadata}
+        options: dict[str, Any] = {"mode": mode, "use_multipart": False, "attributes": attributes}
+        return _revision(await _call(thing, obstore.put, self._store, path, data, **options))
 
-    async def stream(self, key: str, *, info: ObjectInfo | None = None) -> AsyncIterator[bytes]:
-        """Read all of it, checked; see ``ObjectArea.stream``."""
-        result = await self._get(key)
-        found = _seen(key, result)
-        same_object(key, found.identity, info)
-        view = memoryview(await call(f"artifact {key!r}", result.bytes))
-        if found.digest != f"sha256:{hashlib.sha256(view).hexdigest()}":
-            raise DigestMismatch(f"artifact {key!r}", "its bytes are not the ones that were stored")
-        for start in range(0, len(view), WINDOW_BYTES):
-            yield bytes(view[start : start + WINDOW_BYTES])
-
-    async def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
-        """Walk objects; see ``ObjectArea.list``."""
-        below = check_prefix(prefix)
-        pages = await call("listing", _listing, self._store, self._prefix)
-        for meta in sorted(pages, key=lambda meta: str(meta["path"])):
-            key = str(meta["path"]).removeprefix(self._prefix)
-            if is_below(key, below):
-                yield ObjectInfo(key, meta["size"], None, meta["last_modified"])
-
-    async def delete(self, key: str) -> None:
-        """Remove an object; see ``ObjectArea.delete``."""
+    async def upload(self, path: str, blocks: AsyncIterator[bytes | memoryview], *, thing: str) -> None:
+        """Store a stream in parts; what was sent is thrown away when it fails or is cancelled."""
+        feed = Feed(PART_BYTES)
+        options: dict[str, Any] = {"use_multipart": True, "chunk_size": PART_BYTES, "max_concurrency": PARTS_UNDER_WAY}
+        sending = asyncio.ensure_future(_call(thing, obstore.put, self._store, path, iter(feed), **options))
         try:
-            await call(f"artifact {key!r}", obstore.delete, self._store, self._path(key))
-        except ArtifactNotFound:
-            return
+            async for block in blocks:
+                await feed.push(block, sending)
+            await feed.end(sending)
+            await sending
+        except BaseException:
+            # The iterator raises in obstore's thread, which then aborts the upload there.
+            feed.abort()
+            with suppress(BaseException):
+                await asyncio.shield(sending)
+            raise
 
+    async def get(self, path: str, *, thing: str, max_bytes: int | None = None) -> Found:
+        """Read all of it; beyond ``max_bytes`` nothing but what is kept with it."""
 
-def _listing(store: Any, prefix: str) -> list[Any]:
-    return [meta for page in obstore.list(store, prefix=prefix) for meta in page]
+        def read() -> Found:
+            result = obstore.get(self._store, path)
+            small = max_bytes is None or result.meta["size"] <= max_bytes
+            return _found(result.meta, result.attributes.get(_METADATA), bytes(result.bytes()) if small else b"")
 
+        return await _call(thing, read)
 
-def _info(key: str, size: int, created: datetime, facts: dict[str, Any]) -> ObjectInfo:
-    return ObjectInfo(key, size, f"sha256:{facts['sha256']}", created, facts["id"], facts["attributes"])
+    async def get_range(self, path: str, start: int, end: int, *, thing: str) -> Found:
+        """Read a range that is not empty and begins inside; the end is exclusive."""
 
+        def read() -> Found:
+            result = obstore.get(self._store, path, options={"range": (start, end)})
+            return _found(result.meta, result.attributes.get(_METADATA), bytes(result.bytes()))
 
-def _seen(key: str, result: Any) -> ObjectInfo:
-    return _info(key, result.meta["size"], result.meta["last_modified"], json.loads(result.attributes[_FACTS]))
+        return await _call(thing, read)
 
+    async def head(self, path: str, *, thing: str) -> Found:
+        """Tell what is kept with it, without its bytes."""
 
-class ObstoreRecords:
-    """Records below a prefix of a bucket, written conditionally."""
+        def read() -> Found:
+            result = obstore.get(self._store, path, options={"head": True})
+            return _found(result.meta, result.attributes.get(_METADATA))
 
-    def __init__(self, store: Any, prefix: str) -> None:
-        self._store, self._prefix = store, prefix
+        return await _call(thing, read)
 
-    async def get(self, key: str) -> Record:
-        """Read a record; see ``RecordArea.get``."""
-        thing, path = f"record {key!r}", self._prefix + check_key(key)
-        result = await call(thing, obstore.get, self._store, path)
-        value = bytes(await call(thing, result.bytes))
-        return Record(key, value[_NONCE_BYTES:], _revision(result.meta))
+    async def list(self, folder: str) -> AsyncGenerator[Found, None]:
+        """Walk everything below a folder, page by page, in the store's order."""
+        pages = iter(obstore.list(self._store, prefix=folder.rstrip("/"), chunk_size=1000))
+        while page := await _call(self.name, next, pages, None):
+            for meta in page:
+                yield _found(meta)
 
-    async def put(self, key: str, value: bytes, *, expected: str | None) -> str:
-        """Write a record if it is still as expected; see ``RecordArea.put``."""
-        thing, path = f"record {key!r}", self._prefix + check_key(key)
-        check_value(key, value)
-        mode: Any = "create" if expected is None else json.loads(expected)
-        data = secrets.token_bytes(_NONCE_BYTES) + bytes(value)
-        try:
-            done = await call(thing, obstore.put, self._store, path, data, mode=mode, use_multipart=False)
-        except (AlreadyExists, ArtifactNotFound):
-            raise VersionConflict(thing, "it is not as expected", "Read it again and decide anew") from None
-        return _revision(done)
+    async def delete(self, path: str, *, thing: str) -> None:
+        """Remove it; silent when it is not there."""
+        with suppress(ArtifactNotFound):
+            await _call(thing, obstore.delete, self._store, path)
 
-    async def delete(self, key: str) -> None:
-        """Remove a record; see ``RecordArea.delete``."""
-        try:
-            await call(f"record {key!r}", obstore.delete, self._store, self._prefix + check_key(key))
-        except ArtifactNotFound:
-            return
-
-    async def list(self, prefix: str = "") -> AsyncIterator[Record]:
-        """Walk records; see ``RecordArea.list``."""
-        below = check_prefix(prefix)
-        pages = await call("listing", _listing, self._store, self._prefix)
-        for key in sorted(str(meta["path"]).removeprefix(self._prefix) for meta in pages):
-            if is_below(key, below):
-                try:
-                    yield await self.get(key)
-                except ArtifactNotFound:
-                    continue
-
-
-_NONCE_BYTES = 8
-# Makes every write's bytes, and so its ETag, another one.
-
-
-def _revision(found: Any) -> str:
-    return json.dumps({name: found[name] for name in ("e_tag", "version") if found.get(name) is not None})
-
-
-class ObstoreBackend:
-    """An opened bucket, or the memory of this process."""
-
-    server_url: str | None = None
-    bus = None
-
-    def __init__(self, store: Any, url: str, *, prefix: str, capabilities: frozenset[Capability]) -> None:
-        self.url, self.capabilities, self._store = url, capabilities, store
-        self.discussions = ObstoreArea(store, f"{prefix}discussions/")
-        self.named = ObstoreArea(store, f"{prefix}named/")
-        self.records = ObstoreRecords(store, f"{prefix}records/")
-
-    def __repr__(self) -> str:
-        return f"<store {self.url}>"
-
-    async def now(self) -> datetime:
-        """Give this machine's clock."""
-        return datetime.now(UTC)
-
-    async def describe(self) -> dict[str, Any]:
-        """Tell what kind of store it is."""
-        return {"kind": type(self._store).__name__, "url": self.url, "warnings": []}
-
-    async def close(self) -> None:
-        """Nothing is held open."""
+    async def probe(self) -> None:
+        """Make sure that the bucket is there and may be listed."""
+        pages = iter(obstore.list(self._store, chunk_size=1))
+        await _call(self.name, next, pages, None)

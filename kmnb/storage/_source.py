@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator
 from contextlib import aclosing
+from functools import partial
 from os import PathLike
 from typing import BinaryIO, TypeAlias, cast
 
 from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.errors import BadRequest
-from kmnb.storage._protocols import Attributes, Source
+from kmnb.storage._protocols import Attributes, Progress, Source
 from kmnb.storage._threads import in_thread
 
 Block: TypeAlias = bytes | memoryview
@@ -98,3 +100,53 @@ async def _read(file: BinaryIO, size: int) -> AsyncIterator[Block]:
         if not isinstance(block, bytes | bytearray | memoryview):
             raise BadRequest("a text file", "only bytes can be stored", "Open the file with mode 'rb'")
         yield bytes(block) if isinstance(block, bytearray) else block
+
+
+class Intake:
+    """A source that is read once, counted and digested on the way.
+
+    Args:
+        source: What is to be stored.
+        progress: Called with bytes done and, where known, bytes in all.
+    """
+
+    def __init__(self, source: Source, progress: Progress | None) -> None:
+        self.size = 0
+        self._sha = hashlib.sha256()
+        self._progress, self._total = progress, known_size(source)
+        self._blocks = blocks(source)
+        self._early: list[Block] = []
+
+    async def _next(self) -> AsyncGenerator[Block, None]:
+        async for block in self._blocks:
+            await in_thread(partial(self._sha.update, block))
+            self.size += len(block)
+            if self._progress is not None:
+                self._progress(self.size, self._total)
+            yield block
+
+    async def whole(self, limit_bytes: int) -> bytes | None:
+        """Read all of a small source; None when it is larger, and :meth:`rest` gives it from its beginning."""
+        if self._total is not None and self._total > limit_bytes:
+            return None
+        async for block in self._next():
+            self._early.append(bytes(block))
+            if self.size > limit_bytes:
+                return None
+        return b"".join(self._early)
+
+    async def rest(self) -> AsyncGenerator[Block, None]:
+        """Give what :meth:`whole` read but did not give, then everything else."""
+        for block in self._early:
+            yield block
+        self._early.clear()
+        async for block in self._next():
+            yield block
+
+    def digest(self) -> str:
+        """Give the sha256 of what was read, in hexadecimal digits."""
+        return self._sha.hexdigest()
+
+    async def aclose(self) -> None:
+        """Close the source's iterator."""
+        await self._blocks.aclose()

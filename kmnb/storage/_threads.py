@@ -77,20 +77,20 @@ async def in_thread(call: Callable[[], T]) -> T:
     Returns:
         What the call returned.
     """
-    inner = asyncio.wrap_future(_pool.submit(call))
+    return await settle(asyncio.wrap_future(_pool.submit(call)))
+
+
+async def settle(inner: asyncio.Future[T]) -> T:
+    """Wait for something that must not be left half done: when cancelled, only raise after it has ended."""
     try:
         return await asyncio.shield(inner)
     except asyncio.CancelledError:
-        with contextlib.suppress(BaseException):
-            await _settled(inner)
+        while not inner.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait({inner})
+        if not inner.cancelled():
+            inner.exception()
         raise
-
-
-async def _settled(inner: asyncio.Future[Any]) -> None:
-    while not inner.done():
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.wait({inner})
-    inner.exception()
 
 
 async def in_thread_detached(call: Callable[[], T]) -> T:

@@ -86,7 +86,7 @@ class FileArea:
         def read() -> bytes:
             with disk.disk_errors(f"artifact {key!r}"), open(path, "rb", buffering=0) as file:
                 footer = read_footer(file.fileno(), key)
-                same_object(key, footer.identity.hex(), info)
+                same_object(footer.info(key), info)
                 stop = min(end, footer.size)
                 return bytes(read_blocks(file.fileno(), footer, key, start, stop)) if start < stop else b""
 
@@ -97,7 +97,7 @@ class FileArea:
         reader = _Reader(self._path(key), key)
         try:
             footer = await in_thread(reader.open)
-            same_object(key, footer.identity.hex(), info)
+            same_object(footer.info(key), info)
             for start in range(0, footer.size, WINDOW_BYTES):
                 yield await in_thread(partial(reader.window, start))
             reader.check()

@@ -7,8 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from kmnb.core.metadata import Capability
-from kmnb.storage._obstore import ObstoreBackend
+from kmnb.storage._obstore import Bucket
 from kmnb.storage._urls import split_url, take_options
+from kmnb.storage.backends._bucket import BucketBackend
+
+METADATA_BYTES = 2_000
+"""Longest metadata of one object, as on S3, so that larger ones take the same road in all buckets."""
 
 _lock = threading.Lock()
 _shared: dict[str, Any] = {}
@@ -18,7 +22,7 @@ class _Plugin:
     schemes = ("memory",)
     summary = "this process's memory; gone with it, seen by nobody else"
 
-    async def open(self, url: str, options: Mapping[str, Any]) -> ObstoreBackend:
+    async def open(self, url: str, options: Mapping[str, Any]) -> BucketBackend:
         """Open a store in memory.
 
         Args:
@@ -32,7 +36,8 @@ class _Plugin:
         name = "/".join(filter(None, (parts.host, parts.path)))
         with _lock:
             store = _shared.setdefault(name, MemoryStore()) if name else MemoryStore()
-        return ObstoreBackend(store, f"memory://{name}", prefix="", capabilities=frozenset({Capability.RANGE}))
+        bucket = Bucket(store, f"memory://{name}")
+        return BucketBackend(bucket, "", metadata_bytes=METADATA_BYTES, capabilities=frozenset({Capability.RANGE}))
 
 
 BACKEND = _Plugin()

@@ -1,0 +1,106 @@
+"""A store in a bucket: areas, records, clock, leftovers."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from kmnb.core.metadata import Area, Capability
+from kmnb.errors import AlreadyExists, ArtifactNotFound, VersionConflict
+from kmnb.storage._keys import check_key, check_prefix
+from kmnb.storage._obstore import Bucket
+from kmnb.storage._protocols import Record
+from kmnb.storage._records import check_value
+from kmnb.storage.backends._bucket_area import BucketArea
+from kmnb.storage.backends._bucket_layout import Paths
+
+_NONCE_BYTES = 8
+# Begins every record, so that its ETag, which may be a digest of its bytes, changes with every write.
+
+
+class BucketRecords:
+    """Records below a prefix of a bucket, written conditionally."""
+
+    def __init__(self, bucket: Bucket, prefix: str) -> None:
+        self._bucket, self._paths = bucket, Paths(f"{prefix}records/")
+
+    def _path(self, key: str) -> str:
+        path = self._paths.path(check_key(key))
+        return path
+
+    async def get(self, key: str) -> Record:
+        """Read a record; see ``RecordArea.get``."""
+        found = await self._bucket.get(self._path(key), thing=f"record {key!r}")
+        return Record(key, found.data[_NONCE_BYTES:], json.dumps(dict(found.revision)))
+
+    async def put(self, key: str, value: bytes, *, expected: str | None) -> str:
+        """Write a record if it is still as expected; see ``RecordArea.put``."""
+        path, thing = self._path(key), f"record {key!r}"
+        check_value(key, value)
+        mode: Any = "create" if expected is None else json.loads(expected)
+        data = secrets.token_bytes(_NONCE_BYTES) + bytes(value)
+        try:
+            revision = await self._bucket.put(path, data, mode=mode, thing=thing)
+        except (AlreadyExists, ArtifactNotFound):
+            revision = await self._own(path, data, thing)
+        return json.dumps(revision)
+
+    async def _own(self, path: str, data: bytes, thing: str) -> dict[str, str]:
+        """Tell a lost race from an own write that was sent again after a lost answer."""
+        with suppress(ArtifactNotFound):
+            found = await self._bucket.get(path, thing=thing)
+            if found.data == data:
+                return dict(found.revision)
+        raise VersionConflict(thing, "it is not as expected", "Read it again and decide anew")
+
+    async def delete(self, key: str) -> None:
+        """Remove a record; see ``RecordArea.delete``."""
+        await self._bucket.delete(self._path(key), thing=f"record {key!r}")
+
+    async def list(self, prefix: str = "") -> AsyncIterator[Record]:
+        """Walk records; see ``RecordArea.list``."""
+        below = check_prefix(prefix)
+        if below:
+            with suppress(ArtifactNotFound):
+                yield await self.get(below)
+        async for found in self._bucket.list(self._paths.prefix + below):
+            with suppress(ArtifactNotFound):
+                yield await self.get(self._paths.key(found.path))
+
+
+class BucketBackend:
+    """An opened bucket, or the memory of this process."""
+
+    server_url: str | None = None
+    bus = None
+
+    def __init__(
+        self, bucket: Bucket, prefix: str, *, metadata_bytes: int, capabilities: frozenset[Capability]
+    ) -> None:
+        self.url, self.capabilities = bucket.name, capabilities
+        self._bucket, self._prefix = bucket, prefix
+        self.discussions = BucketArea(bucket, prefix, area=Area.DISCUSSIONS, metadata_bytes=metadata_bytes)
+        self.named = BucketArea(bucket, prefix, area=Area.NAMED, metadata_bytes=metadata_bytes)
+        self.records = BucketRecords(bucket, prefix)
+
+    def __repr__(self) -> str:
+        return f"<store {self.url}>"
+
+    async def now(self) -> datetime:
+        """Give the bucket's clock, by writing a record and asking when it was written."""
+        if Capability.CROSS_PROCESS not in self.capabilities:
+            return datetime.now(UTC)
+        path = f"{self._prefix}clock"
+        await self._bucket.put(path, secrets.token_bytes(_NONCE_BYTES), thing="the store's clock")
+        return (await self._bucket.head(path, thing="the store's clock")).modified
+
+    async def describe(self) -> dict[str, Any]:
+        """Tell what kind of store it is."""
+        return {"kind": self.url.partition(":")[0], "url": self.url, "warnings": []}
+
+    async def close(self) -> None:
+        """Nothing is held open."""

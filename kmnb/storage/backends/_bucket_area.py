@@ -1,0 +1,266 @@
+"""Objects in a bucket: the same rules for memory, S3, GCS and Azure.
+
+A larger object is uploaded under a name that nobody knows, then an empty pointer to it appears under the key, with the
+same conditional request that stores a small one. So both appear whole or not at all, create-only or not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import secrets
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+
+from kmnb.core.bounds import WINDOW_BYTES
+from kmnb.core.metadata import ObjectInfo
+from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, StoreUnavailable
+from kmnb.storage._keys import check_key, check_prefix, is_below
+from kmnb.storage._obstore import Bucket, Found
+from kmnb.storage._protocols import Attributes, Progress, Source
+from kmnb.storage._ranges import check_range, read_ahead, same_object
+from kmnb.storage._source import Intake, final_attributes
+from kmnb.storage._threads import in_thread, settle
+from kmnb.storage.backends._bucket_layout import SMALL_MAX_BYTES, Facts, Paths, fit_facts, pack_facts, read_facts
+
+CHUNK_BYTES = 4 * 1024 * 1024
+"""Range that one request reads of a large object."""
+CHUNKS_AHEAD = 4
+"""Ranges that are read at once; with the ones handed out they bound the memory of a stream."""
+
+
+class BucketArea:
+    """One area of a bucket.
+
+    Args:
+        bucket: Where things lie.
+        prefix: What stands before everything, with its trailing slash where it is not empty.
+        area: Name of the area.
+        metadata_bytes: What fits into an object's own metadata.
+    """
+
+    def __init__(self, bucket: Bucket, prefix: str, *, area: str, metadata_bytes: int) -> None:
+        self._bucket, self._limit = bucket, metadata_bytes
+        self._paths = Paths(f"{prefix}{area}/")
+        self._parts, self._facts = f"{prefix}parts/", f"{prefix}facts/"
+
+    async def put(
+        self,
+        key: str,
+        source: Source,
+        *,
+        create_only: bool = False,
+        attributes: Attributes | None = None,
+        progress: Progress | None = None,
+    ) -> ObjectInfo:
+        """Store an object; see ``ObjectArea.put``."""
+        path, thing = self._paths.path(check_key(key)), f"artifact {key!r}"
+        facts = Facts(secrets.token_hex(16), "", key=key if self._paths.is_cut(path) else None)
+        async with aclosing(Intake(source, progress)) as intake:
+            data = await intake.whole(SMALL_MAX_BYTES)
+            before, publishing = None, None
+            if data is None or not create_only:
+                before = await self._before(path, thing, create_only=create_only)
+            try:
+                if data is None:
+                    await self._bucket.upload(self._parts + facts.identity, intake.rest(), thing=thing)
+                    facts = replace(facts, size=intake.size)
+                facts = replace(facts, digest=intake.digest(), attributes=final_attributes(attributes))
+                work = self._publish(path, data or b"", facts, create_only=create_only, thing=thing)
+                publishing = asyncio.ensure_future(work)
+                await settle(publishing)
+            except BaseException:
+                if publishing is None or publishing.cancelled() or publishing.exception() is not None:
+                    await self._drop(facts)  # nothing points to it
+                raise
+        if before is not None:
+            await self._drop(before)
+        return facts.info(key, len(data or b""), datetime.now(UTC))
+
+    async def _before(self, path: str, thing: str, *, create_only: bool) -> Facts | None:
+        try:
+            found = await self._bucket.head(path, thing=thing)
+        except ArtifactNotFound:
+            return None
+        if create_only:
+            raise AlreadyExists(thing, "the key is taken", "Choose another key")
+        return read_facts(found.metadata, found.revision)
+
+    async def _publish(self, path: str, data: bytes, facts: Facts, *, create_only: bool, thing: str) -> None:
+        kept = fit_facts(facts, self._limit)
+        if kept.apart:
+            told = json.dumps({"attributes": dict(facts.attributes)}).encode()
+            await self._bucket.put(self._facts + facts.identity, told, thing=thing)
+        mode = "create" if create_only else "overwrite"
+        try:
+            await self._bucket.put(path, data, mode=mode, metadata=pack_facts(kept), thing=thing)
+        except AlreadyExists:
+            # A request that was sent again after a lost answer meets its own first success.
+            found = await self._bucket.head(path, thing=thing)
+            if read_facts(found.metadata, found.revision).identity != facts.identity:
+                raise
+        except ArtifactNotFound:
+            raise StoreUnavailable(thing, "the bucket does not exist", "Make the bucket, or check the URL") from None
+
+    async def _drop(self, facts: Facts) -> None:
+        """Remove what lies apart."""
+        if facts.size is not None:
+            await self._bucket.delete(self._parts + facts.identity, thing="parts of an artifact")
+        if facts.size is not None or fit_facts(facts, self._limit).apart:
+            await self._bucket.delete(self._facts + facts.identity, thing="facts of an artifact")
+
+    async def _whole(self, key: str, found: Found) -> ObjectInfo:
+        facts = read_facts(found.metadata, found.revision)
+        if facts.apart:
+            kept = await self._bucket.get(self._facts + facts.identity, thing=f"artifact {key!r}")
+            facts = replace(facts, attributes=json.loads(kept.data)["attributes"])
+        return facts.info(key, found.size, found.modified)
+
+    async def head(self, key: str) -> ObjectInfo:
+        """Tell size, digest, time and attributes; see ``ObjectArea.head``."""
+        found = await self._bucket.head(self._paths.path(check_key(key)), thing=f"artifact {key!r}")
+        return await self._whole(key, found)
+
+    async def _known(self, key: str, info: ObjectInfo | None) -> ObjectInfo:
+        """Facts without attributes: those of the caller where they are enough, else asked for."""
+        if info is not None and info.identity is not None and info.size is not None:
+            return info
+        found = await self._bucket.head(self._paths.path(key), thing=f"artifact {key!r}")
+        known = _told(key, found)
+        same_object(known, info)
+        return known
+
+    async def _read(self, known: ObjectInfo, start: int, end: int) -> bytes:
+        """Read a range that lies inside, and make sure that it is of the object that is known."""
+        identity, thing = known.identity or "", f"artifact {known.key!r}"
+        if identity.endswith("+"):
+            try:
+                data = (await self._bucket.get_range(self._parts + identity[:-1], start, end, thing=thing)).data
+            except ArtifactNotFound:
+                same_object(await self.head(known.key), known)
+                raise DigestMismatch(thing, "its bytes are gone from the bucket", "Store it again") from None
+        else:
+            found = await self._bucket.get_range(self._paths.path(known.key), start, end, thing=thing)
+            same_object(_told(known.key, found), known)
+            data = found.data
+        if len(data) != end - start:
+            raise DigestMismatch(thing, f"{len(data)} bytes came instead of {end - start}", "Store it again")
+        return data
+
+    async def get_range(self, key: str, start: int, end: int, *, info: ObjectInfo | None = None) -> bytes:
+        """Read some bytes; see ``ObjectArea.get_range``."""
+        check_range(start, end)
+        known = await self._known(check_key(key), info)
+        stop = min(end, known.size or 0)
+        if start >= stop:
+            return b""
+        data = await self._read(known, start, stop)
+        if len(data) == known.size:
+            _check(known, hashlib.sha256(data).hexdigest())
+        return data
+
+    async def stream(self, key: str, *, info: ObjectInfo | None = None) -> AsyncIterator[bytes]:
+        """Read all of it, checked; see ``ObjectArea.stream``."""
+        thing, sha = f"artifact {key!r}", hashlib.sha256()
+        first = await self._bucket.get(self._paths.path(check_key(key)), thing=thing, max_bytes=SMALL_MAX_BYTES)
+        known = _told(key, first)
+        same_object(known, info)
+        chunks = _one(first.data) if known.size == len(first.data) else self._chunks(known)
+        held = b""
+        async with aclosing(chunks):
+            async for chunk in chunks:
+                for window in _cut(held):
+                    yield window
+                await in_thread(partial(sha.update, chunk))
+                held = chunk
+        # The last chunk is held back until all of it was checked.
+        _check(known, sha.hexdigest())
+        for window in _cut(held):
+            yield window
+
+    def _chunks(self, known: ObjectInfo) -> AsyncGenerator[bytes, None]:
+        read = partial(self._read, known)
+        return read_ahead(read, known.size or 0, chunk_bytes=CHUNK_BYTES, chunks_ahead=CHUNKS_AHEAD)
+
+    async def delete(self, key: str) -> None:
+        """Remove an object; see ``ObjectArea.delete``."""
+        path, thing = self._paths.path(check_key(key)), f"artifact {key!r}"
+        try:
+            found = await self._bucket.head(path, thing=thing)
+        except ArtifactNotFound:
+            return
+        await self._bucket.delete(path, thing=thing)
+        await self._drop(read_facts(found.metadata, found.revision))
+
+    async def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
+        """Walk objects; one request more for an empty or a very long one. See ``ObjectArea.list``."""
+        below = check_prefix(prefix)
+        folder, exact = self._paths.folder(below)
+        if below and exact:
+            with suppress(ArtifactNotFound):
+                yield await self._listed(await self._bucket.head(folder, thing=f"artifact {below!r}"))
+        async with aclosing(self._ordered(folder)) as found:
+            async for info in found:
+                if is_below(info.key, below):
+                    yield info
+
+    async def _ordered(self, folder: str) -> AsyncGenerator[ObjectInfo, None]:
+        mixed: list[ObjectInfo] = []
+        mix: bytes | None = None
+        async with aclosing(self._bucket.list(folder)) as pages:
+            async for found in pages:
+                now = self._paths.mix(found.path)
+                if mixed and now != mix:
+                    for info in sorted(mixed, key=_by_key):
+                        yield info
+                    mixed.clear()
+                mix = now
+                try:
+                    info = await self._listed(found)
+                except ArtifactNotFound:
+                    continue  # deleted since the page was made
+                if now is None:
+                    yield info
+                else:
+                    mixed.append(info)
+        for info in sorted(mixed, key=_by_key):
+            yield info
+
+    async def _listed(self, found: Found) -> ObjectInfo:
+        """Facts for a listing; an empty object may be a pointer, a cut path hides its key."""
+        cut = self._paths.is_cut(found.path)
+        if found.size and not cut:
+            return ObjectInfo(self._paths.key(found.path), found.size, None, found.modified)
+        if found.metadata is None:
+            found = await self._bucket.head(found.path, thing=f"path {found.path!r}")
+        facts = read_facts(found.metadata, found.revision)
+        key = facts.key if cut and facts.key is not None else self._paths.key(found.path)
+        return replace(facts.info(key, found.size, found.modified), attributes={})
+
+
+def _told(key: str, found: Found) -> ObjectInfo:
+    return read_facts(found.metadata, found.revision).info(key, found.size, found.modified)
+
+
+def _check(known: ObjectInfo, digest: str) -> None:
+    if known.digest is not None and known.digest != f"sha256:{digest}":
+        reason = f"sha256 is {digest}, stored was {known.digest.removeprefix('sha256:')}"
+        raise DigestMismatch(f"artifact {known.key!r}", reason, "The object was changed or damaged; store it again")
+
+
+def _by_key(info: ObjectInfo) -> bytes:
+    return info.key.encode()
+
+
+def _cut(chunk: bytes) -> Iterator[bytes]:
+    if len(chunk) <= WINDOW_BYTES:
+        return iter((chunk,) if chunk else ())
+    return (chunk[start : start + WINDOW_BYTES] for start in range(0, len(chunk), WINDOW_BYTES))
+
+
+async def _one(chunk: bytes) -> AsyncGenerator[bytes, None]:
+    yield chunk

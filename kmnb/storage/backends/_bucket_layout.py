@@ -1,0 +1,135 @@
+"""Where things lie in a bucket, and what is kept with them. Pure.
+
+::
+
+    PREFIX discussions/KEY   an object of up to 8 MiB; or an empty pointer to a larger one
+    PREFIX named/KEY         the same
+    PREFIX parts/ID          the bytes of a larger object
+    PREFIX facts/ID          attributes that do not fit into the object's own metadata
+    PREFIX records/KEY       a record
+
+Keys stand in the bucket as they are. Where prefix and key together pass what a bucket takes, the key is cut and
+followed by ``=~`` and its sha256, and the whole key is kept with the object. IDs are random, so parts and facts are
+never written twice: whoever holds an object's identity can read it without asking again.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from kmnb.core.metadata import ObjectInfo
+from kmnb.errors import BadRequest
+
+PATH_MAX_BYTES = 1024
+"""Longest name of an object in a bucket: S3 and GCS take 1,024 bytes, Azure 1,024 characters."""
+SMALL_MAX_BYTES = 8 * 1024 * 1024
+"""Largest object that is stored in one request under its key."""
+_MARK = "=~"
+_MARKED = re.compile(r"=~[0-9a-f]{64}\Z")
+_CHARACTER = 3
+# A cut at a character boundary may lose up to three bytes.
+_FOREIGN = "foreign"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is kept with an object."""
+
+    identity: str
+    """Random; names its parts and further facts."""
+    digest: str
+    """sha256 of its bytes in hexadecimal digits; empty for an object that somebody else wrote."""
+    size: int | None = None
+    """Size of the bytes that lie in parts; None when they lie under the key itself."""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    """Its attributes, unless they are kept apart."""
+    apart: bool = False
+    """Whether the attributes lie in ``facts/ID``."""
+    key: str | None = None
+    """The whole key where the path is cut."""
+
+    def info(self, key: str, size: int, created: datetime) -> ObjectInfo:
+        """Give the facts of the object; ``size`` is that of what lies under the key."""
+        digest = f"sha256:{self.digest}" if self.digest else None
+        whole = size if self.size is None else self.size
+        where = "" if self.size is None else "+"
+        return ObjectInfo(key, whole, digest, created, f"{self.identity}{where}", self.attributes)
+
+
+def pack_facts(facts: Facts) -> str:
+    """Write facts as ASCII text, the only thing that every bucket keeps faithfully."""
+    told: dict[str, Any] = {"id": facts.identity, "sha256": facts.digest}
+    if facts.size is not None:
+        told["size"] = facts.size
+    if facts.apart:
+        told["apart"] = True
+    elif facts.attributes:
+        told["attributes"] = dict(facts.attributes)
+    if facts.key is not None:
+        told["key"] = base64.b64encode(facts.key.encode()).decode()
+    return json.dumps(told, separators=(",", ":"))
+
+
+def read_facts(text: str | None, revision: Mapping[str, str]) -> Facts:
+    """Read what :func:`pack_facts` wrote; an object without it was written by somebody else."""
+    if text is None:
+        return Facts(f"{_FOREIGN}{json.dumps(dict(revision), sort_keys=True)}", "")
+    told = json.loads(text)
+    key = base64.b64decode(told["key"]).decode() if "key" in told else None
+    attributes = told.get("attributes", {})
+    return Facts(told["id"], told["sha256"], told.get("size"), attributes, apart=told.get("apart", False), key=key)
+
+
+def fit_facts(facts: Facts, limit_bytes: int) -> Facts:
+    """Put the attributes apart where all facts together do not fit into an object's own metadata."""
+    return facts if len(pack_facts(facts)) <= limit_bytes else replace(facts, apart=True)
+
+
+class Paths:
+    """Paths of one area.
+
+    Args:
+        prefix: What stands before every key, with its trailing slash.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self._own = len(prefix.encode())
+        self._cut = PATH_MAX_BYTES - self._own - len(_MARK) - 64
+        self._long = self._cut - _CHARACTER
+        if self._long < 64:
+            raise BadRequest(f"prefix {prefix[:80]!r}", "it leaves no room for keys", "Use a shorter one")
+
+    def path(self, key: str) -> str:
+        """Give the path of a checked key."""
+        raw = key.encode()
+        if self._own + len(raw) <= PATH_MAX_BYTES and not self.is_cut(self.prefix + key):
+            return self.prefix + key
+        digest = hashlib.sha256(raw).hexdigest()
+        return f"{self.prefix}{raw[: self._cut].decode('utf-8', 'ignore')}{_MARK}{digest}"
+
+    def is_cut(self, path: str) -> bool:
+        """Tell whether a path stands for a longer key, which must be asked for."""
+        return len(path.encode()) >= PATH_MAX_BYTES - _CHARACTER and _MARKED.search(path) is not None
+
+    def key(self, path: str) -> str:
+        """Give the key of a path that is not cut."""
+        return path.removeprefix(self.prefix)
+
+    def mix(self, path: str) -> bytes | None:
+        """Tell which paths are neighbours but not in order, since some are cut; None for one in its place."""
+        rest = path.removeprefix(self.prefix).encode()
+        return rest[: self._long] if len(rest) >= self._long else None
+
+    def folder(self, prefix: str) -> tuple[str, bool]:
+        """Give the folder that holds all paths below a checked prefix, and whether it holds nothing else."""
+        if len(prefix.encode()) < self._long:
+            return self.prefix + prefix, True
+        return self.prefix + prefix.encode()[: self._long].decode("utf-8", "ignore").rpartition("/")[0], False

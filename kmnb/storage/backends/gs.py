@@ -1,0 +1,60 @@
+"""Stores in Google Cloud Storage: ``gs://bucket/prefix``.
+
+Credentials come from ``GOOGLE_APPLICATION_CREDENTIALS``, ``GOOGLE_SERVICE_ACCOUNT``, the user's application default
+or the machine; never from the URL. Create-only writes ask for generation 0, records for the generation they read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from kmnb.core.bounds import CONNECT_SECONDS
+from kmnb.storage._urls import split_url, take_options
+from kmnb.storage.backends import _bucket_open as common
+from kmnb.storage.backends._bucket import BucketBackend
+
+_OPTIONS: dict[str, Any] = {"endpoint": None, "anonymous": False, "connect_seconds": CONNECT_SECONDS}
+
+
+class _Plugin:
+    schemes = ("gs",)
+    summary = "a bucket in Google Cloud Storage"
+
+    async def open(self, url: str, options: Mapping[str, Any]) -> BucketBackend:
+        """Open a bucket.
+
+        Args:
+            url: ``gs://bucket/prefix``.
+            options: ``endpoint`` of another server (default ``$STORAGE_EMULATOR_HOST``, which is asked without
+                credentials); ``anonymous`` for public buckets; ``connect_seconds``.
+
+        Raises:
+            BadRequest: No bucket, or an unknown option.
+            StoreUnavailable: It cannot be reached, or there is no such bucket.
+            StoreDenied: It refuses the credentials, or there are none.
+        """
+        parts = split_url(url)
+        given = take_options(parts, options, _OPTIONS)
+        store = _store(common.bucket_name(parts), given)
+        return await common.open_bucket(store, parts, connect_seconds=given["connect_seconds"])
+
+
+def _store(name: str, given: Mapping[str, Any]) -> Any:
+    from obstore.store import GCSStore
+
+    emulator = os.environ.get("STORAGE_EMULATOR_HOST")
+    endpoint = given["endpoint"] or (emulator if emulator is None or "://" in emulator else f"http://{emulator}")
+    config: Any = {"base_url": endpoint} if endpoint else {}
+    if common.as_flag(given, "anonymous") or (emulator and endpoint):
+        config["skip_signature"] = True
+    return GCSStore(
+        name,
+        config=config,
+        client_options=common.client_options(endpoint, connect_seconds=float(given["connect_seconds"])),
+        retry_config=common.retry_config(),
+    )
+
+
+BACKEND = _Plugin()
