@@ -33,10 +33,6 @@ _MAGIC = b"kmnbobj1"
 _LONGEST_TAIL = 1 << 30
 
 
-def _spoilt(key: str, reason: str) -> DigestMismatch:
-    return DigestMismatch(f"artifact {key!r}", reason, "The file was changed or damaged; store it again")
-
-
 @dataclass(frozen=True, slots=True)
 class Footer:
     """What the end of an object's file says."""
@@ -104,68 +100,84 @@ class Tally:
         ), footer
 
 
-def read_footer(file: int, key: str) -> Footer:
-    """Read and check the footer of an open file.
+class ObjectFile:
+    """An open file of an object.
+
+    Args:
+        file: Its descriptor; the caller closes it.
+        key: The object, for errors.
 
     Raises:
         DigestMismatch: The file is shorter, longer or damaged at its end.
     """
-    whole = os.fstat(file).st_size
-    raw = os.pread(file, FOOTER_BYTES, max(0, whole - FOOTER_BYTES))
-    if len(raw) < FOOTER_BYTES or _CRC.unpack(raw[-4:])[0] != zlib.crc32(raw[:-4]):
-        raise _spoilt(key, "the end of its file is damaged or missing")
-    magic, size, block, json_size, created, identity, digest, crc = _FOOTER.unpack(raw[:-4])
-    footer = Footer(size, json_size, crc, created, identity, digest)
-    if magic != _MAGIC or block != BLOCK_BYTES or json_size > _LONGEST_TAIL:
-        raise _spoilt(key, "it was written in a form that this version does not read")
-    if size + footer.table_size + json_size + FOOTER_BYTES != whole:
-        raise _spoilt(key, f"its file has {whole} bytes, which is not what {size} bytes of data take")
-    return footer
 
+    def __init__(self, file: int, key: str) -> None:
+        self._file, self._key = file, key
+        self.footer = self._read_footer()
 
-def read_attributes(file: int, footer: Footer, key: str) -> dict[str, str]:
-    """Read and check the attributes.
+    def _spoilt(self, reason: str) -> DigestMismatch:
+        return DigestMismatch(f"artifact {self._key!r}", reason, "The file was changed or damaged; store it again")
 
-    Raises:
-        DigestMismatch: They are damaged.
-    """
-    raw = os.pread(file, footer.json_size, footer.size + footer.table_size)
-    if zlib.crc32(raw) != footer.json_crc:
-        raise _spoilt(key, "its attributes are damaged")
-    attributes: dict[str, str] = json.loads(raw)
-    return attributes
+    def _read_footer(self) -> Footer:
+        whole = os.fstat(self._file).st_size
+        raw = os.pread(self._file, FOOTER_BYTES, max(0, whole - FOOTER_BYTES))
+        if len(raw) < FOOTER_BYTES or _CRC.unpack(raw[-4:])[0] != zlib.crc32(raw[:-4]):
+            raise self._spoilt("the end of its file is damaged or missing")
+        magic, size, block, json_size, created, identity, digest, crc = _FOOTER.unpack(raw[:-4])
+        footer = Footer(size, json_size, crc, created, identity, digest)
+        if magic != _MAGIC or block != BLOCK_BYTES or json_size > _LONGEST_TAIL:
+            raise self._spoilt("it was written in a form that this version does not read")
+        if size + footer.table_size + json_size + FOOTER_BYTES != whole:
+            raise self._spoilt(f"its file has {whole} bytes, which is not what {size} bytes of data take")
+        return footer
 
+    def info(self) -> ObjectInfo:
+        """Give the facts without the attributes."""
+        return self.footer.info(self._key)
 
-def read_blocks(file: int, footer: Footer, key: str, start: int, end: int) -> memoryview:
-    """Read a range after checking every block that it touches.
+    def attributes(self) -> dict[str, str]:
+        """Read and check the attributes.
 
-    Args:
-        file: Open file.
-        footer: Its footer.
-        key: The object, for errors.
-        start: First byte.
-        end: End, exclusive, at most the size.
+        Raises:
+            DigestMismatch: They are damaged.
+        """
+        footer = self.footer
+        raw = os.pread(self._file, footer.json_size, footer.size + footer.table_size)
+        if zlib.crc32(raw) != footer.json_crc:
+            raise self._spoilt("its attributes are damaged")
+        attributes: dict[str, str] = json.loads(raw)
+        return attributes
 
-    Raises:
-        DigestMismatch: A block is not what was written.
-    """
-    first, last = start // BLOCK_BYTES, -(-end // BLOCK_BYTES)
-    offset, stop = first * BLOCK_BYTES, min(last * BLOCK_BYTES, footer.size)
-    view = memoryview(os.pread(file, stop - offset, offset))
-    sums = os.pread(file, (last - first) * _CRC.size, footer.size + first * _CRC.size)
-    if len(view) != stop - offset or len(sums) != (last - first) * _CRC.size:
-        raise _spoilt(key, "its file is shorter than it was")
-    for number, (crc,) in enumerate(_CRC.iter_unpack(sums)):
-        if zlib.crc32(view[number * BLOCK_BYTES : (number + 1) * BLOCK_BYTES]) != crc:
-            raise _spoilt(key, f"bytes from {offset + number * BLOCK_BYTES} on are not the ones that were stored")
-    return view[start - offset : end - offset]
+    def read(self, start: int, end: int) -> bytes:
+        """Read a range after checking every block that it touches.
 
+        Args:
+            start: First byte.
+            end: End, exclusive; past the object's end means its end.
 
-def check_digest(digest: bytes, footer: Footer, key: str) -> None:
-    """Compare the digest of all that was read with the stored one.
+        Raises:
+            DigestMismatch: A block is not what was written.
+        """
+        end = min(end, self.footer.size)
+        if start >= end:
+            return b""
+        first, last = start // BLOCK_BYTES, -(-end // BLOCK_BYTES)
+        offset, stop = first * BLOCK_BYTES, min(last * BLOCK_BYTES, self.footer.size)
+        data = os.pread(self._file, stop - offset, offset)
+        sums = os.pread(self._file, (last - first) * _CRC.size, self.footer.size + first * _CRC.size)
+        if len(data) != stop - offset or len(sums) != (last - first) * _CRC.size:
+            raise self._spoilt("its file is shorter than it was")
+        view = memoryview(data)
+        for number, (crc,) in enumerate(_CRC.iter_unpack(sums)):
+            if zlib.crc32(view[number * BLOCK_BYTES : (number + 1) * BLOCK_BYTES]) != crc:
+                raise self._spoilt(f"bytes from {offset + number * BLOCK_BYTES} on are not the ones that were stored")
+        return data if (start, end) == (offset, stop) else bytes(view[start - offset : end - offset])
 
-    Raises:
-        DigestMismatch: They differ.
-    """
-    if digest != footer.digest:
-        raise _spoilt(key, f"sha256 is {digest.hex()}, stored was {footer.digest.hex()}")
+    def check(self, digest: bytes) -> None:
+        """Compare the sha256 of all that was read with the stored one.
+
+        Raises:
+            DigestMismatch: They differ.
+        """
+        if digest != self.footer.digest:
+            raise self._spoilt(f"sha256 is {digest.hex()}, stored was {self.footer.digest.hex()}")

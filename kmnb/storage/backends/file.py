@@ -27,14 +27,7 @@ from kmnb.storage._source import blocks, final_attributes, known_size
 from kmnb.storage._threads import in_thread
 from kmnb.storage._urls import split_url, take_options
 from kmnb.storage.backends import _file_disk as disk
-from kmnb.storage.backends._file_format import (
-    Footer,
-    Tally,
-    check_digest,
-    read_attributes,
-    read_blocks,
-    read_footer,
-)
+from kmnb.storage.backends._file_format import ObjectFile, Tally
 from kmnb.storage.backends._file_paths import object_path
 from kmnb.storage.backends._file_records import FileRecords
 from kmnb.storage.backends._file_walk import walk
@@ -68,7 +61,8 @@ class FileArea:
                 await in_thread(staged.open)
             async with aclosing(blocks(source)) as walk_source:
                 async for block in walk_source:
-                    await in_thread(partial(_append, staged, tally, block, thing))
+                    with disk.disk_errors(thing):
+                        await in_thread(partial(_append, staged, tally, block))
                     if progress is not None:
                         progress(tally.size, total)
             kept = final_attributes(attributes)
@@ -85,10 +79,9 @@ class FileArea:
 
         def read() -> bytes:
             with disk.disk_errors(f"artifact {key!r}"), open(path, "rb", buffering=0) as file:
-                footer = read_footer(file.fileno(), key)
-                same_object(footer.info(key), info)
-                stop = min(end, footer.size)
-                return bytes(read_blocks(file.fileno(), footer, key, start, stop)) if start < stop else b""
+                found = ObjectFile(file.fileno(), key)
+                same_object(found.info(), info)
+                return found.read(start, end)
 
         return await in_thread(read)
 
@@ -96,9 +89,8 @@ class FileArea:
         """Read all of it, checked; see ``ObjectArea.stream``."""
         reader = _Reader(self._path(key), key)
         try:
-            footer = await in_thread(reader.open)
-            same_object(footer.info(key), info)
-            for start in range(0, footer.size, WINDOW_BYTES):
+            size = await in_thread(partial(reader.open, info))
+            for start in range(0, size, WINDOW_BYTES):
                 yield await in_thread(partial(reader.window, start))
             reader.check()
         finally:
@@ -110,8 +102,8 @@ class FileArea:
 
         def read() -> ObjectInfo:
             with disk.disk_errors(f"artifact {key!r}"), open(path, "rb", buffering=0) as file:
-                footer = read_footer(file.fileno(), key)
-                return footer.info(key, read_attributes(file.fileno(), footer, key))
+                found = ObjectFile(file.fileno(), key)
+                return found.footer.info(key, found.attributes())
 
         return await in_thread(read)
 
@@ -144,9 +136,8 @@ def _publish(staged: disk.Staged, tail: bytes, path: str, *, create_only: bool, 
             raise AlreadyExists(thing, "the key is taken", "Choose another key") from None
 
 
-def _append(staged: disk.Staged, tally: Tally, block: bytes | memoryview, thing: str) -> None:
-    with disk.disk_errors(thing):
-        staged.write(block)
+def _append(staged: disk.Staged, tally: Tally, block: bytes | memoryview) -> None:
+    staged.write(block)
     tally.feed(block)
 
 
@@ -157,21 +148,21 @@ class _Reader:
         self._path, self._key, self._file = path, key, -1
         self._sha = hashlib.sha256()
 
-    def open(self) -> Footer:
+    def open(self, info: ObjectInfo | None) -> int:
         with disk.disk_errors(f"artifact {self._key!r}"):
             self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-            self._footer = read_footer(self._file, self._key)
-        return self._footer
+            self._object = ObjectFile(self._file, self._key)
+        same_object(self._object.info(), info)
+        return self._object.footer.size
 
     def window(self, start: int) -> bytes:
-        end = min(start + WINDOW_BYTES, self._footer.size)
         with disk.disk_errors(f"artifact {self._key!r}"):
-            window = bytes(read_blocks(self._file, self._footer, self._key, start, end))
+            window = self._object.read(start, start + WINDOW_BYTES)
         self._sha.update(window)
         return window
 
     def check(self) -> None:
-        check_digest(self._sha.digest(), self._footer, self._key)
+        self._object.check(self._sha.digest())
 
     def close(self) -> None:
         if self._file >= 0:
@@ -182,7 +173,7 @@ def _listed(key: str, path: str) -> ObjectInfo | None:
     try:
         with open(path, "rb", buffering=0) as file:
             changed = os.fstat(file.fileno()).st_mtime
-            return read_footer(file.fileno(), key).info(key)
+            return ObjectFile(file.fileno(), key).info()
     except FileNotFoundError:
         return None
     except DigestMismatch:
