@@ -81,7 +81,15 @@ def sniff_dialect(head: bytes, dialect: Dialect, *, whole: bool, hint: str | Non
         name for name, value in (("delimiter", dialect.delimiter), ("header", dialect.header)) if value is None
     )
     return CsvDialect(
-        best.delimiter, quote, header, newline, best.width, best.agreement, guessed, _names_fit(best.rows)
+        delimiter=best.delimiter,
+        quote=quote,
+        header=header,
+        newline=newline,
+        width=best.width,
+        agreement=best.agreement,
+        guessed=guessed,
+        sampled=len(best.rows),
+        names_fit=_names_fit(best.rows),
     )
 
 
