@@ -107,6 +107,10 @@ class Inspector:
         """Give what was found."""
         return self._begin().finish(self._size) if self._pass is None else self._pass.finish(self._size)
 
+    def attributes(self) -> dict[str, str]:
+        """Finish, and give the findings as attributes of the object."""
+        return self.finish().attributes()
+
     def _begin(self) -> _Pass:
         data = b"".join(self._pending)
         self._pending = []

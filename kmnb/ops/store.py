@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from typing import Protocol
 
-from kmnb.core.bounds import PREVIEW_MAX_BYTES, WINDOW_BYTES
-from kmnb.core.metadata import Attribute, ObjectInfo
+from kmnb.core.bounds import WINDOW_BYTES
+from kmnb.core.metadata import ObjectInfo
+from kmnb.formats._inspect import Inspector
 from kmnb.ops.content import Content
 from kmnb.storage._protocols import ObjectArea, Progress
 from kmnb.storage._source import blocks
@@ -76,24 +77,6 @@ async def _fed(content: Content, feed: Callable[[bytes], None]) -> AsyncIterator
             yield raw
 
 
-class _Plain:
-    def __init__(self, media_type: str | None) -> None:
-        self._media_type, self._start, self._lines, self._last = media_type, b"", 0, b""
-
-    def feed(self, block: bytes) -> None:
-        if len(self._start) < PREVIEW_MAX_BYTES:
-            self._start += block[:PREVIEW_MAX_BYTES]
-        self._lines += block.count(b"\n")
-        self._last = block[-1:] or self._last
-
-    def attributes(self) -> Mapping[str, str]:
-        found = {
-            str(Attribute.LINES): str(self._lines + (self._last not in (b"", b"\n"))),
-            str(Attribute.PREVIEW): self._start[:PREVIEW_MAX_BYTES].decode("utf-8", "ignore"),
-        }
-        return found | ({str(Attribute.CONTENT_TYPE): self._media_type} if self._media_type else {})
-
-
 def make_finder(media_type: str | None, name: str | None) -> Finder:
     """Make the inspector that content is fed to while it is stored."""
-    return _Plain(media_type)
+    return Inspector(media_type, name)
