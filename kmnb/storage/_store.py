@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from types import TracebackType
 
-from kmnb._bridge import blocking, blocking_iter, bridged, bridged_iter, run
+from kmnb._bridge import blocking, blocking_iter, bridged, bridged_iter, on_exit, run
 from kmnb.core.metadata import Capability, ObjectInfo
 from kmnb.storage._protocols import Attributes, Backend, Progress, Source
 
@@ -21,6 +21,7 @@ class Store:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        self._forget = on_exit(backend.close)
 
     def __repr__(self) -> str:
         return f"<kmnb store {self.url}>"
@@ -115,6 +116,7 @@ class Store:
 
     async def _close(self) -> None:
         """Let go of connections; twice is harmless."""
+        self._forget()
         await self._backend.close()
 
     put, put_async = blocking(_put), bridged(_put)
