@@ -11,12 +11,12 @@ from typing import Any
 
 from kmnb.core.metadata import Area, Capability
 from kmnb.errors import AlreadyExists, ArtifactNotFound, VersionConflict
-from kmnb.storage._keys import check_key, check_prefix
-from kmnb.storage._obstore import Bucket
+from kmnb.storage._keys import check_key, check_prefix, is_below
+from kmnb.storage._obstore import Bucket, Found
 from kmnb.storage._protocols import Record
 from kmnb.storage._records import check_value
 from kmnb.storage.backends._bucket_area import BucketArea
-from kmnb.storage.backends._bucket_layout import Paths
+from kmnb.storage.backends._bucket_layout import Facts, Paths, pack_facts, read_facts
 
 _NONCE_BYTES = 8
 # Begins every record, so that its ETag, which may be a digest of its bytes, changes with every write.
@@ -28,23 +28,19 @@ class BucketRecords:
     def __init__(self, bucket: Bucket, prefix: str) -> None:
         self._bucket, self._paths = bucket, Paths(f"{prefix}records/")
 
-    def _path(self, key: str) -> str:
-        path = self._paths.path(check_key(key))
-        return path
-
     async def get(self, key: str) -> Record:
         """Read a record; see ``RecordArea.get``."""
-        found = await self._bucket.get(self._path(key), thing=f"record {key!r}")
-        return Record(key, found.data[_NONCE_BYTES:], json.dumps(dict(found.revision)))
+        return _record(key, await self._bucket.get(self._paths.path(check_key(key)), thing=f"record {key!r}"))
 
     async def put(self, key: str, value: bytes, *, expected: str | None) -> str:
         """Write a record if it is still as expected; see ``RecordArea.put``."""
-        path, thing = self._path(key), f"record {key!r}"
+        path, thing = self._paths.path(check_key(key)), f"record {key!r}"
         check_value(key, value)
         mode: Any = "create" if expected is None else json.loads(expected)
         data = secrets.token_bytes(_NONCE_BYTES) + bytes(value)
+        metadata = pack_facts(Facts("", "", key=key)) if self._paths.is_cut(path) else None
         try:
-            revision = await self._bucket.put(path, data, mode=mode, thing=thing)
+            revision = await self._bucket.put(path, data, mode=mode, metadata=metadata, thing=thing)
         except (AlreadyExists, ArtifactNotFound):
             revision = await self._own(path, data, thing)
         return json.dumps(revision)
@@ -59,17 +55,32 @@ class BucketRecords:
 
     async def delete(self, key: str) -> None:
         """Remove a record; see ``RecordArea.delete``."""
-        await self._bucket.delete(self._path(key), thing=f"record {key!r}")
+        await self._bucket.delete(self._paths.path(check_key(key)), thing=f"record {key!r}")
 
     async def list(self, prefix: str = "") -> AsyncIterator[Record]:
         """Walk records; see ``RecordArea.list``."""
         below = check_prefix(prefix)
-        if below:
+        folder, exact = self._paths.folder(below)
+        keys = [below] if below and exact else []
+        async for found in self._bucket.list(folder):
+            key = await self._key(found.path)
+            if key is not None and is_below(key, below):
+                keys.append(key)
+        for key in sorted(keys, key=str.encode):
             with suppress(ArtifactNotFound):
-                yield await self.get(below)
-        async for found in self._bucket.list(self._paths.prefix + below):
-            with suppress(ArtifactNotFound):
-                yield await self.get(self._paths.key(found.path))
+                yield await self.get(key)
+
+    async def _key(self, path: str) -> str | None:
+        if not self._paths.is_cut(path):
+            return self._paths.key(path)
+        with suppress(ArtifactNotFound):
+            found = await self._bucket.head(path, thing=f"record at {path!r}")
+            return read_facts(found.metadata, found.revision).key
+        return None
+
+
+def _record(key: str, found: Found) -> Record:
+    return Record(key, found.data[_NONCE_BYTES:], json.dumps(dict(found.revision)))
 
 
 class BucketBackend:
