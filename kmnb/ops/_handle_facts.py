@@ -97,8 +97,7 @@ class HandleFacts:
         return self.created_at + timedelta(seconds=self._ttl_seconds)
 
     @property
-    def exit_code(self) -> int | None:
-        """Exit code of the program that made it; None where there was none."""
+    def _exit_code(self) -> int | None:
         number = self._number(Attribute.EXIT_CODE)
         return number if number is not None or self._envelope is None else self._envelope.exit_code
 
@@ -108,9 +107,9 @@ class HandleFacts:
         told = self._attributes.get(Attribute.PREVIEW)
         if told is None and self._envelope is not None:
             return self._envelope.preview
-        if self.exit_code:
+        if self._exit_code:
             # A crash must not read as a short but whole result.
-            return f"failed with exit code {self.exit_code}, the result may be incomplete\n{told or ''}"
+            return f"failed with exit code {self._exit_code}, the result may be incomplete\n{told or ''}"
         return told
 
     def envelope(self) -> dict[str, Any]:
@@ -142,7 +141,7 @@ class HandleFacts:
             encoding=self._attributes.get(Attribute.ENCODING),
             thread_id=self._attributes.get(Attribute.THREAD) or (key.thread if key else None),
             expires_at=self.expires_at,
-            exit_code=self.exit_code,
+            exit_code=self._exit_code,
             args_digest=self._attributes.get(Attribute.ARGS_DIGEST),
         )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
-from typing import Protocol
 
 from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.core.metadata import ObjectInfo
@@ -16,16 +15,6 @@ from kmnb.storage._source import blocks
 
 _IN_THREAD_BYTES = 128 * 1024
 """Blocks above this size are inspected in a worker thread, so that the loop stays free."""
-
-
-class Finder(Protocol):
-    """Finds out facts of content that is fed to it once."""
-
-    def feed(self, block: bytes) -> None:
-        """Take the next block."""
-
-    def attributes(self) -> Mapping[str, str]:
-        """Tell what was found, after the last block."""
 
 
 async def write_object(
@@ -51,7 +40,7 @@ async def write_object(
         AlreadyExists: The key is taken.
         StoreError: The store failed; nothing is visible.
     """
-    finder = make_finder(content.media_type, name)
+    finder = Inspector(content.media_type, name)
     source = content.source
     if isinstance(source, bytes | bytearray | memoryview) and len(source) <= _IN_THREAD_BYTES:
         finder.feed(bytes(source))
@@ -75,8 +64,3 @@ async def _fed(content: Content, feed: Callable[[bytes], None]) -> AsyncIterator
             else:
                 feed(raw)
             yield raw
-
-
-def make_finder(media_type: str | None, name: str | None) -> Finder:
-    """Make the inspector that content is fed to while it is stored."""
-    return Inspector(media_type, name)
