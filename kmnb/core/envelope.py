@@ -83,10 +83,6 @@ class Envelope:
         """
         return _fit(self._raw())
 
-    def to_json(self) -> str:
-        """Write :meth:`to_dict` as JSON text."""
-        return json.dumps(self.to_dict())
-
     def marker(self) -> str:
         """Write form C, the text that takes the place of the content in a message."""
         if re.search(r"[\s\]]", self.key):
@@ -103,7 +99,7 @@ class Envelope:
             "rows": self.rows,
             "tool": self.tool or "",
             "agent": self.agent or "",
-            "createdAt": _write_time(self.created_at) or "",
+            "createdAt": write_time(self.created_at) or "",
             "preview": self.preview or "",
             "schemaVersion": self.schema_version,
             "digest": self.digest,
@@ -111,7 +107,7 @@ class Envelope:
             "columns": None if self.columns is None else list(self.columns),
             "encoding": self.encoding,
             "threadId": self.thread_id,
-            "expiresAt": _write_time(self.expires_at),
+            "expiresAt": write_time(self.expires_at),
             "exitCode": self.exit_code,
             "argsDigest": self.args_digest,
         }
@@ -182,7 +178,8 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _write_time(moment: datetime | None) -> str | None:
+def write_time(moment: datetime | None) -> str | None:
+    """Write a time as RFC 3339 in UTC with ``Z``; None stays None."""
     if moment is None:
         return None
     aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

@@ -112,20 +112,21 @@ def judge(*, state: State, created_at: datetime | None, held: bool, foreign_acti
     Returns:
         The first reason that applies. Ages are compared strictly: exactly at the grace window an object stays.
     """
-    if created_at is None:
-        return Reason.UNKNOWN_AGE
-    if held:
-        return Reason.HELD
-    if state is State.UNREADABLE:
-        return Reason.UNREADABLE
-    if rules.applies_ttl and created_at < rules.now - timedelta(seconds=rules.ttl_seconds):
-        return Reason.EXPIRED
-    if state is State.ACTIVE:
-        return Reason.ACTIVE
-    if state is State.UNKNOWN and foreign_active:
-        return Reason.FOREIGN_ACTIVE
-    if state is State.UNKNOWN and not rules.foreign:
-        return Reason.NO_AUTHORITY
-    if not created_at < rules.now - timedelta(seconds=rules.grace_seconds):
-        return Reason.GRACE
-    return {State.CLOSED: Reason.CLOSED, State.LAPSED: Reason.LAPSED}.get(state, Reason.FOREIGN)
+    age = None if created_at is None else rules.now - created_at
+    dead = {State.CLOSED: Reason.CLOSED, State.LAPSED: Reason.LAPSED}.get(state, Reason.FOREIGN)
+    unknown = state is State.UNKNOWN
+    order = (
+        (age is None, Reason.UNKNOWN_AGE),
+        (held, Reason.HELD),
+        (state is State.UNREADABLE, Reason.UNREADABLE),
+        (rules.applies_ttl and _older(age, rules.ttl_seconds), Reason.EXPIRED),
+        (state is State.ACTIVE, Reason.ACTIVE),
+        (unknown and foreign_active, Reason.FOREIGN_ACTIVE),
+        (unknown and not rules.foreign, Reason.NO_AUTHORITY),
+        (not _older(age, rules.grace_seconds), Reason.GRACE),
+    )
+    return next((reason for applies, reason in order if applies), dead)
+
+
+def _older(age: timedelta | None, seconds: float) -> bool:
+    return age is not None and age > timedelta(seconds=seconds)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import TracebackType
 from typing import Self
 
 from kmnb._bridge import blocking, bridged, on_exit
 from kmnb.core.config import Names, Setting
+from kmnb.ops._face_bus import BusFace
 from kmnb.ops._face_named import NamedFace
 from kmnb.ops._face_store import StoreFace
+from kmnb.ops._face_threads import ThreadFace
 from kmnb.ops._hooks import Hooks
 from kmnb.ops.context import Context
+from kmnb.ops.sweeping import watch_over
 
 
-class Workspace(StoreFace, NamedFace):
+class Workspace(StoreFace, NamedFace, ThreadFace, BusFace):
     """Artifacts of one store, seen from one namespace, crew, thread and agent. Made by :func:`kmnb.connect`.
 
     Every verb that touches the store blocks and has a twin with ``_async`` that is safe to await on any loop.
@@ -28,7 +32,11 @@ class Workspace(StoreFace, NamedFace):
     @classmethod
     async def started(cls, context: Context) -> Self:
         """Make a workspace and start its background work; call it on kmnb's loop."""
-        return cls(context)
+        workspace = cls(context)
+        task = asyncio.get_running_loop().create_task(watch_over(context))
+        context.live.tasks.add(task)
+        task.add_done_callback(context.live.tasks.discard)
+        return workspace
 
     def __repr__(self) -> str:
         names = self.names

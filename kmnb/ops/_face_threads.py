@@ -1,0 +1,65 @@
+"""The part of a workspace for threads, holds and garbage collection."""
+
+from __future__ import annotations
+
+from kmnb._bridge import blocking, bridged
+from kmnb.core.report import Report
+from kmnb.ops import reap, sweeping, threads
+from kmnb.ops.context import Context
+from kmnb.ops.threads import Thread
+
+
+class ThreadFace:
+    """Open and close threads, list them, sweep."""
+
+    context: Context
+
+    async def _open_thread(self, thread: str) -> None:
+        """Register a thread as active; a closed one is opened again. Spill, put and publish do it by themselves.
+
+        Args:
+            thread: The thread.
+
+        Raises:
+            KeySyntaxError: No thread can be called that.
+        """
+        await threads.touch_thread(self.context, thread, reopen=True)
+
+    async def _close_thread(self, thread: str | None = None) -> Report:
+        """Close a thread: everything below its prefix is deleted at once, but for what is held.
+
+        Args:
+            thread: The thread; the workspace's own.
+
+        Returns:
+            A verdict for each object. Closing twice is harmless; failed deletions are reported and swept later.
+
+        Raises:
+            KeySyntaxError: No thread can be called that.
+            StoreError: The registry or the listing failed; nothing was deleted.
+        """
+        return await reap.close_thread(self.context, self.context.names.thread if thread is None else thread)
+
+    async def _threads(self) -> list[Thread]:
+        """List the threads of the workspace's crew that the registry knows, closed ones included."""
+        return [thread async for thread in threads.list_threads(self.context)]
+
+    async def _sweep(self, *, dry_run: bool = False, foreign: bool = False) -> Report:
+        """Delete what belongs to no active thread and is older than the grace window.
+
+        Args:
+            dry_run: Whether only to tell what would go.
+            foreign: Whether threads that this registry never held may go too.
+
+        Returns:
+            A verdict with a reason for each object. A registry that cannot be read deletes nothing.
+
+        Raises:
+            StoreError: The store cannot be listed.
+        """
+        return await sweeping.sweep(self.context, dry_run=dry_run, foreign=foreign)
+
+    open_thread, open_thread_async = blocking(_open_thread), bridged(_open_thread)
+    close_thread, close_thread_async = blocking(_close_thread), bridged(_close_thread)
+    threads, threads_async = blocking(_threads), bridged(_threads)
+    sweep, sweep_async = blocking(_sweep), bridged(_sweep)

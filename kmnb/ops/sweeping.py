@@ -1,0 +1,175 @@
+"""One sweep from beginning to end: the lease, the verdicts, the deletions, and what else piles up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from kmnb.core.keys import crew_prefix
+from kmnb.core.references import read_time
+from kmnb.core.report import Report
+from kmnb.errors import ArtifactNotFound, KmnbError, VersionConflict
+from kmnb.ops.context import Context
+from kmnb.ops.leftovers import collect_leftovers, find_leftovers
+from kmnb.ops.reap import carry_out, judge_crew
+from kmnb.ops.threads import holder_name
+
+SWEEPS = "sweeps"
+"""First segment of the records that tell of the last sweep."""
+LEASE_SECONDS = 120
+"""How long a background sweep may be silent before another one takes over."""
+
+_log = logging.getLogger("kmnb.gc")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """When a crew was swept last, and who is at it."""
+
+    last: datetime | None = None
+    """When the last sweep ended, UTC; None for never."""
+    until: datetime | None = None
+    """Until when somebody is at it, UTC; None for nobody."""
+    holder: str = ""
+    """Who is at it."""
+
+
+async def sweep(context: Context, *, dry_run: bool = False, foreign: bool = False) -> Report:
+    """Sweep the workspace's crew once.
+
+    Args:
+        context: The workspace.
+        dry_run: Whether only to tell what would go.
+        foreign: Whether threads that this registry never held may go too.
+
+    Returns:
+        A verdict for each object and leftover. A registry that cannot be read deletes nothing.
+
+    Raises:
+        StoreError: The store cannot be listed.
+    """
+    began, now = time.monotonic(), await context.now()
+    verdicts, notes = await judge_crew(context, foreign=foreign, now=now)
+    leftovers = await find_leftovers(context, now)
+    report = Report("sweep", crew_prefix(context.names.namespace, context.names.crew) + "/", now, notes=tuple(notes))
+    if dry_run:
+        found = (*verdicts, *(leftover.verdict for leftover in leftovers))
+        return replace(report, verdicts=found, dry_run=True, seconds=time.monotonic() - began)
+    done, failures = await carry_out(context, verdicts)
+    collected, broken = await collect_leftovers(context, leftovers)
+    await _write_mark(context, last=now)
+    report = replace(
+        report,
+        verdicts=(*done, *collected),
+        failures=(*failures, *broken),
+        seconds=time.monotonic() - began,
+    )
+    _log.info(
+        "sweep %s: deleted %d objects (%d bytes), kept %d, failed %d in %.3f s",
+        report.scope,
+        report.deleted,
+        report.deleted_bytes,
+        report.kept,
+        len(report.failures),
+        report.seconds,
+    )
+    return report
+
+
+async def sweep_if_due(context: Context) -> Report | None:
+    """Sweep in the background when the last sweep is old enough and nobody else is at it.
+
+    Returns:
+        The report; None where it was not due or somebody else is at it.
+    """
+    if not await _take_lease(context):
+        return None
+    keeper = asyncio.create_task(_keep_lease(context))
+    try:
+        return await sweep(context)
+    finally:
+        keeper.cancel()
+        await _write_mark(context)
+
+
+async def read_mark(context: Context) -> tuple[Mark, str | None]:
+    """Read when the crew was swept last; a damaged record counts as never."""
+    try:
+        record = await context.backend.records.get(_mark_key(context))
+    except ArtifactNotFound:
+        return Mark(), None
+    try:
+        value = json.loads(record.value)
+    except ValueError:
+        value = None
+    if not isinstance(value, Mapping):
+        return Mark(), record.revision
+    mark = Mark(read_time(value.get("last")), read_time(value.get("until")), str(value.get("holder", "")))
+    return mark, record.revision
+
+
+def _mark_key(context: Context) -> str:
+    return f"{SWEEPS}/{crew_prefix(context.names.namespace, context.names.crew)}"
+
+
+async def _take_lease(context: Context) -> bool:
+    mark, revision = await read_mark(context)
+    now = await context.now()
+    due = mark.last is None or now - mark.last > timedelta(seconds=context.settings.sweep_seconds)
+    if not due or (mark.until is not None and now < mark.until):
+        return False
+    try:
+        await _put_mark(context, replace(mark, until=now + timedelta(seconds=LEASE_SECONDS)), revision)
+    except VersionConflict:
+        return False
+    return True
+
+
+async def _keep_lease(context: Context) -> None:
+    while True:
+        await asyncio.sleep(LEASE_SECONDS / 4)
+        mark, revision = await read_mark(context)
+        until = await context.now() + timedelta(seconds=LEASE_SECONDS)
+        try:
+            await _put_mark(context, replace(mark, until=until), revision)
+        except VersionConflict:
+            continue
+
+
+async def _write_mark(context: Context, last: datetime | None = None) -> None:
+    for _ in range(20):
+        mark, revision = await read_mark(context)
+        try:
+            await _put_mark(context, Mark(last or mark.last), revision)
+        except VersionConflict:
+            continue
+        return
+
+
+async def _put_mark(context: Context, mark: Mark, revision: str | None) -> None:
+    times = {"last": mark.last, "until": mark.until}
+    raw = {name: moment.isoformat() for name, moment in times.items() if moment is not None}
+    value = json.dumps({**raw, "holder": holder_name()}).encode()
+    await context.backend.records.put(_mark_key(context), value, expected=revision)
+
+
+async def watch_over(context: Context) -> None:
+    """Keep a workspace's threads alive and its crew swept, until it is cancelled."""
+    from kmnb.ops.threads import renew_leases
+
+    pause = min(context.settings.lease_seconds / 4, 600.0)
+    while True:
+        try:
+            if context.settings.sweep_on_connect:
+                await sweep_if_due(context)
+            await asyncio.sleep(pause)
+            await renew_leases(context)
+        except (KmnbError, OSError, TimeoutError) as error:
+            # The store may be away for a while; the next round tries again.
+            _log.warning("background work of %s: %s", context.backend.url, error)
+            await asyncio.sleep(min(pause, 60.0))
