@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from kmnb._bridge import blocking, bridged
+from kmnb.core.answers import Answer, table
+from kmnb.core.registry import State
 from kmnb.core.report import Report
 from kmnb.ops import reap, sweeping, threads
 from kmnb.ops.context import Context
-from kmnb.ops.threads import Thread
+
+
+def _time(moment: datetime | None) -> str:
+    return "" if moment is None else moment.isoformat(timespec="seconds")
 
 
 class ThreadFace:
@@ -40,9 +47,17 @@ class ThreadFace:
         """
         return await reap.close_thread(self.context, self.context.names.thread if thread is None else thread)
 
-    async def _threads(self) -> list[Thread]:
-        """List the threads of the workspace's crew that the registry knows, closed ones included."""
-        return [thread async for thread in threads.list_threads(self.context)]
+    async def _threads(self) -> Answer:
+        """List the threads of the workspace's crew that the registry knows, closed ones included.
+
+        Returns:
+            A table; walking it gives each :class:`~kmnb.ops.threads.Thread`.
+        """
+        found = [thread async for thread in threads.list_threads(self.context)]
+        rows = [(item.thread, str(item.state), _time(item.lease_until), _time(item.closed_at)) for item in found]
+        active = sum(item.state is State.ACTIVE for item in found)
+        title = f"{active} active of {len(found)} threads of {self.context.names.namespace}/{self.context.names.crew}"
+        return table(title, ("thread", "state", "lease until", "closed at"), rows, items=found)
 
     async def _sweep(self, *, dry_run: bool = False, foreign: bool = False) -> Report:
         """Delete what belongs to no active thread and is older than the grace window.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from kmnb.core.keys import DiscussionKey, join_key, numbered_name
@@ -41,10 +42,15 @@ class Origin:
     """End of its stderr."""
     arguments: Any = None
     """Arguments that the tool was called with; only their digest is kept."""
+    filename: str | None = None
+    """Name of the file that the result was; a hint for its format."""
+    further: Mapping[str, str] = field(default_factory=dict)
+    """Further attributes."""
 
     def attributes(self) -> dict[str, str]:
         """The attributes that are stored with the object."""
         told: dict[str, str] = {
+            **self.further,
             Attribute.TOOL: self.tool,
             Attribute.AGENT: self.agent,
             Attribute.THREAD: self.thread,
@@ -137,7 +143,9 @@ async def _put_numbered(context: Context, content: Content, *, origin: Origin, p
         key = result_key(context, origin, number)
         if content.can_repeat or await _is_free(context, key):
             try:
-                return await write_object(area, key, content, told=origin.attributes(), progress=progress)
+                return await write_object(
+                    area, key, content, told=origin.attributes(), name=origin.filename, progress=progress
+                )
             except AlreadyExists:
                 if not content.can_repeat:
                     raise

@@ -9,6 +9,7 @@ from typing import Self
 from kmnb._bridge import blocking, bridged, on_exit
 from kmnb.core.config import Names, Setting
 from kmnb.ops._face_bus import BusFace
+from kmnb.ops._face_compute import ComputeFace
 from kmnb.ops._face_named import NamedFace
 from kmnb.ops._face_store import StoreFace
 from kmnb.ops._face_threads import ThreadFace
@@ -17,7 +18,7 @@ from kmnb.ops.context import Context
 from kmnb.ops.sweeping import watch_over
 
 
-class Workspace(StoreFace, NamedFace, ThreadFace, BusFace):
+class Workspace(StoreFace, NamedFace, ThreadFace, BusFace, ComputeFace):
     """Artifacts of one store, seen from one namespace, crew, thread and agent. Made by :func:`kmnb.connect`.
 
     Every verb that touches the store blocks and has a twin with ``_async`` that is safe to await on any loop.
@@ -51,6 +52,51 @@ class Workspace(StoreFace, NamedFace, ThreadFace, BusFace):
     def names(self) -> Names:
         """Namespace, crew, thread, agent, app, user and session."""
         return self.context.names
+
+    @property
+    def namespace(self) -> str:
+        """Namespace of discussion keys."""
+        return self.names.namespace
+
+    @property
+    def crew(self) -> str:
+        """Crew of discussion keys."""
+        return self.names.crew
+
+    @property
+    def thread(self) -> str:
+        """The discussion."""
+        return self.names.thread
+
+    @property
+    def agent(self) -> str:
+        """Producing agent."""
+        return self.names.agent
+
+    @property
+    def app(self) -> str:
+        """Application of named artifacts."""
+        return self.names.app
+
+    @property
+    def user(self) -> str:
+        """User of named artifacts."""
+        return self.names.user
+
+    @property
+    def session(self) -> str:
+        """Session of named artifacts."""
+        return self.names.session
+
+    @property
+    def scope(self) -> str:
+        """Who shares named artifacts: ``namespace`` or ``component``."""
+        return self.names.scope
+
+    @property
+    def handling_mode(self) -> str:
+        """What of a tool's artifacts reaches a model: ``ignore``, ``reference`` or ``embed``."""
+        return self.context.settings.handling_mode
 
     @property
     def settings(self) -> tuple[Setting, ...]:
