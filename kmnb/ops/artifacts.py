@@ -14,6 +14,8 @@ from kmnb.ops.context import Context
 from kmnb.ops.expiry import missing_error
 from kmnb.ops.handle import Artifact
 from kmnb.ops.handles import address_of_handle, discussion_handle, envelope_handle
+from kmnb.ops.holds import find_copy
+from kmnb.ops.threads import follow_thread
 
 
 async def get_artifact(context: Context, reference: Any) -> Artifact:
@@ -63,7 +65,11 @@ async def _get_key(context: Context, key: str) -> Artifact:
     try:
         info = await context.backend.discussions.head(check_key(key))
     except ArtifactNotFound as error:
-        raise await missing_error(context, key) from error
+        held = await find_copy(context, key)
+        if held is None:
+            raise await missing_error(context, key) from error
+        info = held[1]
+    follow_thread(context, key)
     return discussion_handle(context, info)
 
 

@@ -39,8 +39,8 @@ class HandleHooks(Protocol):
     async def release(self, artifact: Artifact) -> None:
         """Take the hold back."""
 
-    async def missing(self, artifact: Artifact) -> ArtifactNotFound:
-        """Make the error that says why the artifact is not there."""
+    async def elsewhere(self, artifact: Artifact) -> tuple[ObjectArea, ObjectInfo]:
+        """Find the held copy of an artifact that is gone; raises ArtifactNotFound with the reason."""
 
 
 class Artifact(HandleFacts, SipMethods, ReadMethods):
@@ -59,21 +59,22 @@ class Artifact(HandleFacts, SipMethods, ReadMethods):
     def __init__(self, context: HandleContext, *, key: str, hooks: HandleHooks | None = None, **facts: Any) -> None:
         super().__init__(key, **facts)
         self._context, self._hooks = context, hooks
+        self._elsewhere: ObjectArea | None = None
 
     @property
     def _store(self) -> ObjectArea:
         area: ObjectArea = getattr(self._context.backend, self._area.value)
-        return area
+        return self._elsewhere or area
 
     async def _known(self) -> ObjectInfo:
         """Ask the store once; what it told is remembered."""
         if self._info is None or self._info.size is None or self._info.identity is None:
             try:
                 self._info = await self._store.head(self._key)
-            except ArtifactNotFound as error:
+            except ArtifactNotFound:
                 if self._hooks is None:
                     raise
-                raise await self._hooks.missing(self) from error
+                self._elsewhere, self._info = await self._hooks.elsewhere(self)
         return self._info
 
     async def locate(self) -> tuple[ObjectArea, ObjectInfo]:

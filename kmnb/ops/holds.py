@@ -109,11 +109,25 @@ async def hold_artifact(
     hold = Hold(info.key, reason[:REASON_MAX_CHARS], until, context.names.user)
     if Capability.TTL in context.backend.capabilities:
         hold = replace(hold, copy=f"{COPIES}/{_digest(info.key)}")
-        await context.backend.named.put(
-            hold.copy or "", area.stream(info.key, info=info), attributes={**info.attributes, "held-key": info.key}
-        )
+        await _copy(context, area, info)
     await _write_hold(context, hold)
     return hold
+
+
+async def _copy(context: Context, area: ObjectArea, info: ObjectInfo) -> None:
+    if await find_copy(context, info.key) is None:
+        told = {**info.attributes, "held-key": info.key}
+        target = f"{COPIES}/{_digest(info.key)}"
+        await context.backend.named.put(target, area.stream(info.key, info=info), attributes=told)
+
+
+async def find_copy(context: Context, key: str) -> tuple[ObjectArea, ObjectInfo] | None:
+    """Find the held copy of an artifact; None where there is none."""
+    area = HeldArea(context.backend.named)
+    try:
+        return area, await area.head(key)
+    except ArtifactNotFound:
+        return None
 
 
 async def _write_hold(context: Context, hold: Hold) -> None:

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from kmnb.core.keys import unescape
+from kmnb.core.keys import thread_of, unescape
 from kmnb.core.registry import Entry, State, crew_records, new_entry, record_key
 from kmnb.errors import ArtifactNotFound, BadRequest, StoreError, StoreUnavailable, VersionConflict
 from kmnb.ops.context import Context
@@ -164,9 +164,24 @@ async def list_threads(context: Context, *, now: datetime | None = None) -> Asyn
             )
 
 
+def follow_thread(context: Context, key: str) -> None:
+    """Remember that this workspace reads an artifact, so that its thread gets signs of life while it is open."""
+    names = context.names
+    thread = thread_of(key, namespace=names.namespace, crew=names.crew)
+    if thread is not None:
+        context.live.threads.setdefault(record_key(names.namespace, names.crew, thread), thread)
+
+
 async def renew_leases(context: Context) -> None:
-    """Give a sign of life for every thread that this workspace has touched and that is still open."""
+    """Give a sign of life for every open thread that this workspace has touched.
+
+    A thread that it only reads and that the registry does not know stays unknown: it is others' business.
+    """
     for key, thread in list(context.live.threads.items()):
+        entry, _, _ = await read_entry(context, key)
+        if entry is None or entry.closed_at is not None:
+            context.live.threads.pop(key, None)
+            continue
         try:
             await touch_thread(context, thread)
         except ThreadClosed:
