@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kmnb._bridge import blocking, bridged, run
 from kmnb.core.bounds import ANSWER_CEILING_BYTES, WINDOW_BYTES
@@ -16,17 +17,16 @@ if TYPE_CHECKING:
     from kmnb.core.metadata import ObjectInfo
     from kmnb.storage._protocols import ObjectArea
 
+T = TypeVar("T")
+
 
 class ReadMethods:
     """Ways to the bytes. What is not bounded by its arguments states its size first."""
 
-    _key: str
-
-    @property
-    def _store(self) -> ObjectArea:
+    async def _known(self) -> ObjectInfo:
         raise NotImplementedError
 
-    async def _known(self) -> ObjectInfo:
+    async def _reading(self, read: Callable[[ObjectArea, ObjectInfo], Awaitable[T]]) -> T:
         raise NotImplementedError
 
     async def _read(self, start: int, size: int) -> bytes:
@@ -54,7 +54,7 @@ class ReadMethods:
                 value=ANSWER_CEILING_BYTES,
                 unit="bytes",
             )
-        return await self._store.get_range(self._key, start, start + size, info=await self._known())
+        return await self._reading(lambda area, info: area.get_range(info.key, start, start + size, info=info))
 
     read, read_async = blocking(_read), bridged(_read)
 
@@ -71,7 +71,7 @@ class ReadMethods:
         Returns:
             What the folder holds now.
         """
-        return await materialise([(self._store, await self._known())], Path(folder), remove_stale=False)
+        return await self._reading(lambda area, info: materialise([(area, info)], Path(folder), remove_stale=False))
 
     materialise, materialise_async = blocking(_materialise), bridged(_materialise)
 

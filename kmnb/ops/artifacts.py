@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from kmnb.core.addresses import SCHEME, parse_uri
@@ -68,7 +69,8 @@ async def _get_key(context: Context, key: str) -> Artifact:
         held = await find_copy(context, key)
         if held is None:
             raise await missing_error(context, key) from error
-        info = held[1]
+        # Without its identity the handle asks again, and finds the copy.
+        info = replace(held[1], identity=None)
     follow_thread(context, key)
     return discussion_handle(context, info)
 

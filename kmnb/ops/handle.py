@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kmnb._bridge import blocking, bridge, bridged, run
 from kmnb.core.display import Card, bundle, count_text, joined, size_text
@@ -17,6 +17,8 @@ from kmnb.ops.sip import Source, run_sip, sip_names
 
 if TYPE_CHECKING:
     from kmnb.storage._protocols import Backend, ObjectArea
+
+T = TypeVar("T")
 
 
 class HandleContext(Protocol):
@@ -79,10 +81,22 @@ class Artifact(HandleFacts, SipMethods, ReadMethods):
 
     async def locate(self) -> tuple[ObjectArea, ObjectInfo]:
         """Tell the area and the facts of the bytes; a coroutine of kmnb's loop. Raises ArtifactNotFound."""
-        return self._store, await self._known()
+        info = await self._known()
+        return self._store, info
+
+    async def _reading(self, read: Callable[[ObjectArea, ObjectInfo], Awaitable[T]]) -> T:
+        """Read by what is known; what is gone meanwhile is looked for among held copies, else the reason is told."""
+        info = await self._known()
+        try:
+            return await read(self._store, info)
+        except ArtifactNotFound:
+            if self._hooks is None or self._elsewhere is not None:
+                raise
+            self._elsewhere, self._info = await self._hooks.elsewhere(self)
+        return await read(self._elsewhere, self._info)
 
     async def _sip(self, name: str, /, **arguments: Any) -> Slice:
-        return await run_sip(Source(self._store, await self._known()), name, arguments)
+        return await self._reading(lambda area, info: run_sip(Source(area, info), name, arguments))
 
     async def _keep(self, /, name: str, **options: Any) -> Artifact:
         """Copy it to a named artifact, which stays until it is removed.
