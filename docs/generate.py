@@ -105,7 +105,8 @@ def _told(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
 
 
 def _function(title: str, value: Callable[..., Any], *, level: int) -> Iterator[str]:
-    yield f"{'#' * level} `{title}{_signature(value)}`\n"
+    yield f"{'#' * level} `{title}`\n"
+    yield f"```text\n{title}{_signature(value)}\n```\n"
     yield f"{_doc(value)}\n"
 
 
@@ -127,7 +128,8 @@ def _doc(value: object) -> str:
             lines.append(f"- `{item[1]}`: {item[2]}")
         else:
             lines.append(re.sub(r"^ {8}", "  ", line) if line.startswith(" " * 8) else line.strip())
-    return re.sub(r":\w+:`([^`]*)`", r"`\1`", "\n".join(lines)).replace("``", "`")
+    text = re.sub(r":\w+:`([^`]*)`", r"`\1`", "\n".join(lines)).replace("``", "`")
+    return re.sub(r"\n{3,}", "\n\n", text)
 
 
 def _cell(text: str) -> str:
@@ -157,7 +159,7 @@ def commands_page() -> str:
 
 
 def _param_row(param: Any) -> str:
-    default = "required" if param.required else "" if param.default is None else f"`{param.default}`"
+    default = "required" if param.required else "" if param.default in (None, "") else f"`{param.default}`"
     choices = f" One of {', '.join(f'`{choice}`' for choice in param.choices)}." if param.choices else ""
     return f"| `{param.name}` | {param.kind} | {default} | {_cell(param.help)}{choices} |"
 

@@ -39,7 +39,7 @@ NAMES = {"namespace": "demo", "crew": "operations", "thread": "incident-7"}
 PREFIX = "demo/operations/incident-7"
 MOVED_MAX_BYTES = 1024 * 1024
 """Most that head, tail, lines or a range may move, whatever the size of the artifact."""
-ACCESS_LINES = 1_000_000
+ACCESS_LINES = 1_200_000
 """Lines of the large sample: more than 100 MB."""
 
 SAMPLES = (
@@ -65,11 +65,17 @@ def access_log() -> Iterator[bytes]:
         statuses = chance.choices((200, 204, 404, 503), (900, 80, 18, 2), k=10_000)
         places = chance.choices(paths, k=10_000)
         lines = (
-            f"2026-11-30T{n // 41667:02}:{n // 695 % 60:02}:{n // 12 % 60:02}Z gateway-{n % 7} GET {place} {status} "
-            f"{n * 7919 % 997} ms trace={n * 2654435761 % 2**32:08x} session={n * 40503 % 65521:05}\n"
+            f"{clock(n)} gateway-{n % 7} GET {place} {status} {n * 7919 % 997} ms "
+            f"trace={n * 2654435761 % 2**32:08x} session={n * 40503 % 65521:05}\n"
             for n, place, status in zip(range(block, block + 10_000), places, statuses, strict=True)
         )
         yield "".join(lines).encode()
+
+
+def clock(line: int) -> str:
+    """Time of a line of the access log: all of them fill one day."""
+    second = line * 86_400 // ACCESS_LINES
+    return f"2026-11-30T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
 
 
 def received() -> int:
