@@ -16,7 +16,7 @@ def jsonable(value: Any) -> Any:
     """Make plain JSON values of a value.
 
     Args:
-        value: Values of Python, dataclasses included; an object with a ``to_json()`` speaks for itself.
+        value: Values of Python, dataclasses included; an object with ``to_dict()`` or the like speaks for itself.
 
     Returns:
         None, bool, int, float, str, lists and dicts. Numbers that JSON does not know (NaN, infinities) become their
@@ -37,9 +37,9 @@ def _number(value: float) -> float | str:
 
 
 def _object(value: Any) -> Any:
-    speaks = getattr(value, "to_json", None)
-    if callable(speaks):
-        return jsonable(speaks())
+    for name in ("as_dict", "to_dict", "to_json"):
+        if callable(speaks := getattr(value, name, None)) and isinstance(told := speaks(), Mapping):
+            return jsonable(told)
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: jsonable(getattr(value, field.name)) for field in fields(value)}
     return str(value)

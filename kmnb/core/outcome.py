@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
+from kmnb.core.cards import outcome_card
+from kmnb.core.display import bundle, plain
 from kmnb.core.receipt import Receipt
 
 Reason = Literal[
@@ -67,3 +69,9 @@ class Outcome:
         if self.timed_out:
             return "timed-out"
         return "failed" if self.reason in ("exit", "signal") else "stopped"
+
+    def __repr__(self) -> str:
+        return plain(outcome_card(self))
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return bundle(outcome_card(self))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from kmnb.core.cards import slice_card
+from kmnb.core.display import bundle, plain
 from kmnb.core.records import Problem
 
 
@@ -56,3 +58,9 @@ class Slice:
     """Remarks for people: cut lines, colour codes met, a guessed encoding."""
     receipt: dict[str, Any] | None = None
     """Operation, parameters, artifact digest and text digest."""
+
+    def __repr__(self) -> str:
+        return plain(slice_card(self))
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return bundle(slice_card(self))

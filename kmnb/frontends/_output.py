@@ -11,8 +11,13 @@ from typing import Any
 
 from kmnb import errors
 from kmnb.core.answers import Answer
-from kmnb.core.display import visible
-from kmnb.core.jsonable import json_text, jsonable
+from kmnb.core.cards import artifact_card, slice_card
+from kmnb.core.display import plain, visible
+from kmnb.core.jsonable import json_text
+from kmnb.core.outcome import Outcome
+from kmnb.core.slice import Slice
+from kmnb.ops.handle import Artifact
+from kmnb.ops.spill import Spill
 
 CODES: tuple[tuple[type[BaseException], int], ...] = (
     (errors.BadRequest, 2),
@@ -78,7 +83,7 @@ def show(name: str, answer: Any, *, as_json: bool, arguments: Mapping[str, Any])
 
     Args:
         name: The command that gave it.
-        answer: A slice, an outcome, an artifact, an answer or a report.
+        answer: A slice, an outcome, a spill, an artifact, an answer, or a report with a ``text``.
         as_json: Whether to print JSON.
         arguments: Arguments of the command.
 
@@ -87,65 +92,53 @@ def show(name: str, answer: Any, *, as_json: bool, arguments: Mapping[str, Any])
     """
     if as_json:
         put_text(json_text(_data(answer), indent=2) + "\n")
-        return _code(answer)
-    if name == "get" and not arguments["path"]:
-        return _content(answer)
-    if hasattr(answer, "exit_code"):
+    elif isinstance(answer, Artifact):
+        _artifact(name, answer, arguments)
+    elif isinstance(answer, Spill):
+        put_text(json_text(answer.message) + "\n")
+    elif isinstance(answer, Outcome):
         put_text(answer.stdout)
         sys.stderr.write(visible(answer.stderr))
-    elif isinstance(text := getattr(answer, "text", None), str):
-        put_text(text)
+    else:
+        put_text(answer.text)
         for note in _notes(answer):
             remark(note)
-    else:
-        put_text(_line(name, answer) + "\n")
     return _code(answer)
 
 
 def _code(answer: Any) -> int:
-    if not hasattr(answer, "exit_code"):
+    if not isinstance(answer, Outcome):
         return 0
     if answer.timed_out:
         remark("the program ran out of time")
         return TIMED_OUT
-    return int(answer.exit_code) if answer.exit_code >= 0 else 128 - int(answer.exit_code)
+    return answer.exit_code if answer.exit_code >= 0 else 128 - answer.exit_code
 
 
 def _data(answer: Any) -> Any:
     if isinstance(answer, Answer):
         return answer.data
-    if (message := getattr(answer, "message", None)) is not None:
-        return message
-    if callable(envelope := getattr(answer, "envelope", None)):
-        return jsonable(envelope()) | {"uri": answer.uri}
+    if isinstance(answer, Spill):
+        return answer.message
+    if isinstance(answer, Artifact):
+        return {"uri": answer.uri, "artifact": answer.envelope()}
     return answer
 
 
-def _line(name: str, answer: Any) -> str:
-    """One line, or a few, for an answer that has no text of its own."""
-    if (message := getattr(answer, "message", None)) is not None:
-        return json_text(message)
-    if name != "show" and (uri := getattr(answer, "uri", None)) is not None:
-        return str(uri)
-    shown = answer._repr_mimebundle_() if hasattr(answer, "_repr_mimebundle_") else {}
-    return str(shown.get("text/plain", answer))
+def _artifact(name: str, artifact: Artifact, arguments: Mapping[str, Any]) -> None:
+    if name == "show":
+        put_text(plain(artifact_card(artifact), max_lines=60) + "\n")
+    elif name == "get" and not arguments["path"]:
+        for block in artifact.stream():
+            sys.stdout.buffer.write(block)
+        sys.stdout.buffer.flush()
+    else:
+        put_text(f"{artifact.uri}\n")
 
 
 def _notes(answer: Any) -> Iterator[str]:
-    yield from getattr(answer, "notes", ())
-    if getattr(answer, "complete", True) is False and getattr(answer, "cursor", None):
+    if not isinstance(answer, Slice):
+        return
+    yield from slice_card(answer).notes
+    if answer.cursor:
         yield f"more follows; go on with --cursor {answer.cursor}"
-    if skipped := getattr(answer, "skipped", 0):
-        yield (
-            f"{skipped} records were skipped, the first in line {answer.problems[0].line}"
-            if answer.problems
-            else (f"{skipped} records were skipped")
-        )
-
-
-def _content(artifact: Any) -> int:
-    """Copy the content to stdout as it is."""
-    for block in artifact.stream():
-        sys.stdout.buffer.write(block)
-    sys.stdout.buffer.flush()
-    return 0

@@ -9,9 +9,9 @@ from jupyter_server.utils import url_path_join
 from traitlets import Unicode
 from traitlets.config import LoggingConfigurable
 
-from kmnb.core.metadata import Capability
 from kmnb.errors import NotSupported
 from kmnb.frontends import _server_routes
+from kmnb.frontends._outside import check_shared
 
 
 class KmnbServer(LoggingConfigurable):
@@ -41,13 +41,11 @@ async def _open(url: str | None) -> Any:
     from kmnb._connect import connect_async
 
     workspace = await connect_async(url)
-    if Capability.CROSS_PROCESS not in workspace.context.backend.capabilities:
+    try:
+        check_shared(workspace)
+    except NotSupported:
         await workspace.close_async()
-        raise NotSupported(
-            workspace.url,
-            "a memory store lives inside the process that made it and cannot be seen from the server",
-            "Use a file:///, nats:// or nats+embedded:/// store.",
-        )
+        raise
     return workspace
 
 

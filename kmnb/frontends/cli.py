@@ -104,32 +104,16 @@ def _carry_out(command: Any, arguments: dict[str, Any], places: dict[str, Any], 
     from kmnb._connect import connect
     from kmnb.frontends._input import read_source
     from kmnb.frontends._output import show
+    from kmnb.frontends._outside import check_shared
 
     arguments = read_source(command, arguments)
     workspace = connect(places.pop("url"), **places)
     try:
-        _seen_from_outside(workspace)
+        check_shared(workspace)
         answer = _bridge.run(command.handler(workspace, arguments))
         return show(command.name, answer, as_json=as_json, arguments=arguments)
     finally:
         workspace.close()
-
-
-def _seen_from_outside(workspace: Any) -> None:
-    """Refuse a store that lives inside another process: it would look empty.
-
-    Raises:
-        NotSupported: The store cannot be seen by a second process.
-    """
-    from kmnb.core.metadata import Capability
-    from kmnb.errors import NotSupported
-
-    if Capability.CROSS_PROCESS not in workspace.capabilities:
-        raise NotSupported(
-            workspace.url,
-            "a memory store lives inside the process that made it and cannot be seen from outside",
-            "Use a file:///, nats:// or nats+embedded:/// store to share artifacts.",
-        )
 
 
 def _frontend(name: str) -> Any:

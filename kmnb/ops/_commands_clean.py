@@ -18,7 +18,7 @@ from kmnb.ops._command import FILENAME, REF, command, word
 )
 async def close(workspace: Any, given: Mapping[str, Any]) -> Any:
     """Close a thread."""
-    return await workspace.close_thread_async(given["thread"] or workspace.thread)
+    return await workspace.close_thread_async(given["thread"] or workspace.names.thread)
 
 
 @command(

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kmnb.core.answers import Answer, facts, line, table
+from kmnb.core.answers import Answer, line, table
 from kmnb.core.describe import Param
 from kmnb.core.display import size_text
 from kmnb.ops._command import ORIGIN, REF, SOURCE, command, some_of, source_of, word
 
 _ORIGIN_NAMES = ("tool", "agent", "thread", "media_type")
-_DEFAULTS = ("url", "namespace", "crew", "thread", "agent", "app", "user", "session", "scope", "handling_mode")
 
 
 @command(
@@ -33,8 +32,8 @@ async def connect(workspace: Any, given: Mapping[str, Any]) -> Answer:
 
 def defaults(workspace: Any) -> Answer:
     """Tell the store of a workspace and every name that it fills in."""
-    pairs = {name: getattr(workspace, name, None) for name in _DEFAULTS}
-    return facts(f"connected to {pairs['url']}", {name: value for name, value in pairs.items() if value is not None})
+    shown = [(setting.name, setting.value, setting.origin) for setting in workspace.settings]
+    return table(f"connected to {workspace.url}", ("setting", "value", "from"), shown)
 
 
 @command(

@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kmnb._bridge import blocking, bridge, bridged, run
-from kmnb.core.display import Card, bundle, count_text, joined, size_text
+from kmnb.core.cards import artifact_card
+from kmnb.core.display import bundle, count_text, joined, size_text
 from kmnb.core.metadata import ObjectInfo
 from kmnb.core.slice import Slice
 from kmnb.errors import ArtifactNotFound
@@ -153,12 +154,7 @@ class Artifact(HandleFacts, SipMethods, ReadMethods):
         return f"<Artifact {self._key}{' · ' if facts else ''}{facts}>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return bundle(self._card())
-
-    def _card(self) -> Card:
-        title = joined([self._key, size_text(self.size), count_text(self.rows, "rows"), self.media_type])
-        reference = {"uri": self.uri, "key": self._key, "digest": self.digest, "size": self.size}
-        return Card(title, body=self.preview or "", reference=reference)
+        return bundle(artifact_card(self))
 
 
 def _named(name: str, values: tuple[Any, ...], arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -81,6 +81,12 @@ class Spill:
     artifact: Artifact | None
     """Handle of what was stored; None when the result stayed inline."""
 
+    def __repr__(self) -> str:
+        return plain(spill_card(self.message, self.artifact))
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return bundle(spill_card(self.message, self.artifact))
+
 
 async def spill(context: Context, data: Any, *, origin: Origin, media_type: str | None = None) -> Spill:
     """Keep a small text result inline, store every other one.

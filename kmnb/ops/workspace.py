@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from kmnb._bridge import blocking, bridged, on_exit
+from kmnb.core.cards import workspace_card
 from kmnb.core.config import Names, Setting
+from kmnb.core.display import bundle
 from kmnb.ops._face_bus import BusFace
 from kmnb.ops._face_compute import ComputeFace
 from kmnb.ops._face_named import NamedFace
@@ -42,6 +44,9 @@ class Workspace(StoreFace, NamedFace, ThreadFace, BusFace, ComputeFace):
     def __repr__(self) -> str:
         names = self.names
         return f"<kmnb workspace {names.namespace}/{names.crew}/{names.thread} on {self.url}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return bundle(workspace_card(self.url, self.settings))
 
     @property
     def url(self) -> str:
