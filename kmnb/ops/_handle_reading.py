@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kmnb._bridge import blocking, bridged, run
+from kmnb._bridge import blocking, blocking_iter, bridged, bridged_iter, run
 from kmnb.core.bounds import ANSWER_CEILING_BYTES, WINDOW_BYTES
 from kmnb.errors import BadRequest, BoundExceeded
 from kmnb.ops.materialise import Manifest, materialise
@@ -57,6 +57,17 @@ class ReadMethods:
         return await self._reading(lambda area, info: area.get_range(info.key, start, start + size, info=info))
 
     read, read_async = blocking(_read), bridged(_read)
+
+    async def _stream(self) -> AsyncIterator[bytes]:
+        """Walk all bytes as they are stored, in windows of at most 1 MiB.
+
+        Raises:
+            DigestMismatch: They are not the bytes that were stored; raised in the place of the end.
+        """
+        async for block in self._store.stream(self._key, info=await self._known()):
+            yield block
+
+    stream, stream_async = blocking_iter(_stream), bridged_iter(_stream)
 
     def open(self) -> io.BufferedReader:
         """Open the artifact as a seekable binary file that reads by range, 1 MiB at a time."""

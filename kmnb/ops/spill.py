@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kmnb.core.cards import spill_card
+from kmnb.core.display import bundle, plain
 from kmnb.core.keys import DiscussionKey, join_key, numbered_name
 from kmnb.core.metadata import Attribute, ObjectInfo
 from kmnb.errors import AlreadyExists, ArtifactNotFound, StoreError
