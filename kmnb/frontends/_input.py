@@ -1,4 +1,4 @@
-"""What the command line reads: files, and standard input."""
+"""What a front end reads: files, and standard input."""
 
 from __future__ import annotations
 
@@ -11,42 +11,45 @@ from kmnb.core.bounds import CODE_MAX_BYTES
 from kmnb.errors import BadRequest, BoundExceeded
 
 
-def read_source(command: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn the name of a source into what is to be read.
+def read_source(command: Any, arguments: Mapping[str, Any], *, standard_input: bool = False) -> dict[str, Any]:
+    """Turn the path of a source into what is to be read; anything but a path is data already.
 
     Args:
-        command: The command; ``run`` takes the text of a program, the others a stream of bytes.
+        command: The command; ``run`` takes the text of a program, the others a path or a stream.
         arguments: Checked arguments.
+        standard_input: Whether ``-`` means standard input.
 
     Returns:
-        The arguments with a path, an open stream or a program in the place of the name.
+        The arguments with a path, an open stream or a program in the place of the source.
 
     Raises:
         BadRequest: There is no such file, or it is no text where text is needed.
         BoundExceeded: A program is too long.
     """
-    given = dict(arguments)
-    name = given.get("source")
-    if not isinstance(name, str):
-        return given
-    if name != "-" and not Path(name).is_file():
-        raise BadRequest(f"{name[:500]!r}", "there is no such file", "Name a file, or - for standard input.")
-    if command.name == "run":
-        given["source"] = _program(name)
-    else:
-        given["source"] = sys.stdin.buffer if name == "-" else Path(name)
-    return given
-
-
-def _program(name: str) -> str:
-    if name == "-":
-        raw = sys.stdin.buffer.read(CODE_MAX_BYTES + 1)
-    else:
-        with open(name, "rb") as file:
-            raw = file.read(CODE_MAX_BYTES + 1)
-    if len(raw) > CODE_MAX_BYTES:
-        raise BoundExceeded(name, f"a program has at most {CODE_MAX_BYTES:,} bytes", limit="code", unit="bytes")
+    source = arguments.get("source")
+    if not isinstance(source, Path):
+        return dict(arguments)
+    if standard_input and str(source) == "-":
+        return dict(arguments) | {"source": _program(sys.stdin.buffer) if command.name == "run" else sys.stdin.buffer}
+    path = source.expanduser()
     try:
-        return raw.decode()
+        if path.is_dir() or not path.exists():
+            raise BadRequest(repr(str(path))[:500], "there is no such file", "Name a file.")
+        if command.name != "run":
+            return dict(arguments) | {"source": path}
+        with path.open("rb") as file:
+            return dict(arguments) | {"source": _program(file)}
+    except (OSError, ValueError) as error:
+        if isinstance(error, BadRequest):
+            raise
+        raise BadRequest(repr(str(path))[:500], f"cannot be read: {error}") from None
+
+
+def _program(file: Any) -> str:
+    raw = file.read(CODE_MAX_BYTES + 1)
+    if len(raw) > CODE_MAX_BYTES:
+        raise BoundExceeded("program", f"it has more than {CODE_MAX_BYTES:,} bytes", limit="code", unit="bytes")
+    try:
+        return str(raw.decode())
     except UnicodeDecodeError as error:
-        raise BadRequest(name, f"is no UTF-8 text: byte {error.start}") from None
+        raise BadRequest("program", f"it is no UTF-8 text: byte {error.start}") from None

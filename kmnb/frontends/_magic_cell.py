@@ -26,7 +26,7 @@ def data_of_cell(shell: Any, cell: str) -> Any:
     from IPython.utils.capture import capture_output
 
     values: list[Any] = []
-    with capture_output(display=False) as captured, _displayed_to(values.append):
+    with capture_output(display=False) as captured, _displayed_to(shell, values.append):
         result = shell.run_cell(cell, store_history=False)
     printed, value = captured.stdout, values[-1] if values else None
     failed = result.error_before_exec or result.error_in_exec
@@ -42,10 +42,14 @@ def data_of_cell(shell: Any, cell: str) -> Any:
 
 
 @contextmanager
-def _displayed_to(take: Callable[[Any], None]) -> Iterator[None]:
-    """Have the value of an expression handed over instead of shown: showing it could cost more than storing it."""
-    before, sys.displayhook = sys.displayhook, take
+def _displayed_to(shell: Any, take: Callable[[Any], None]) -> Iterator[None]:
+    """Have the value of an expression handed over instead of shown: showing it could cost more than storing it.
+
+    The trap sets the hook of a cell that is run by itself, ``sys`` holds that of one inside another cell.
+    """
+    hook, before = shell.display_trap.hook, sys.displayhook
+    shell.display_trap.hook = sys.displayhook = take
     try:
         yield
     finally:
-        sys.displayhook = before
+        shell.display_trap.hook, sys.displayhook = hook, before

@@ -28,6 +28,7 @@ class KmnbMagics(Magics):
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
         self._workspace: Any = None
+        self._default: Any = None
 
     @no_var_expand
     @line_cell_magic
@@ -56,7 +57,7 @@ class KmnbMagics(Magics):
                 return named
             from kmnb._connect import connect
 
-            mine = self._workspace = connect()
+            mine = self._workspace = self._default = connect()
         return mine
 
     def known_workspace(self) -> Any:
@@ -65,8 +66,10 @@ class KmnbMagics(Magics):
         return self._workspace or (named if hasattr(named, "list_async") else None)
 
     def let_go(self) -> None:
-        """Forget the workspace; called on unload."""
-        self._workspace = None
+        """Forget the workspace, and close it where nobody else can hold it; called on unload."""
+        if self._default is not None:
+            self._default.close()
+        self._workspace = self._default = None
 
     @contextmanager
     def _short(self) -> Iterator[None]:
@@ -88,7 +91,9 @@ class KmnbMagics(Magics):
         command = find_command(read.words[0])
         if cell is None:
             given, extra = artifact_form(command).parse(read.words[1:])
-            return self._keep(extra, self._call(command, read.restore(given)))
+            from kmnb.frontends._input import read_source
+
+            return self._keep(extra, self._call(command, read_source(command, read.restore(given))))
         from kmnb.frontends._magic_cell import data_of_cell
 
         given, extra = cell_form(command).parse(read.words[1:])

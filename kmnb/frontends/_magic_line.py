@@ -6,6 +6,7 @@ import keyword
 import re
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from kmnb.errors import BadRequest
@@ -20,6 +21,7 @@ class Line:
 
     def __init__(self, text: str, namespace: Mapping[str, Any], command: str) -> None:
         self._values: list[Any] = []
+        self._data: set[str] = set()
         self._namespace, self._command = namespace, command
         marked = _NAME.sub(self._mark, text.replace("\ue000", "").replace("\ue001", ""))
         try:
@@ -45,6 +47,8 @@ class Line:
         whole = _MARKED.fullmatch(word)
         if whole and not isinstance(self._values[int(whole[1])], str | int | float):
             return word
+        if whole and isinstance(self._values[int(whole[1])], str):
+            self._data.add(self._values[int(whole[1])])
         return _MARKED.sub(lambda found: str(self._values[int(found[1])]), word)
 
     def restore(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,9 +58,12 @@ class Line:
             arguments: Checked arguments.
 
         Returns:
-            The same with objects; a name of the notebook in the place of an artifact is looked up too.
+            The same with objects. A name of the notebook in the place of an artifact is looked up too; a source is
+            data where it is a variable, else the path of a file.
         """
-        return {name: self._object(name, value) for name, value in arguments.items()}
+        given = {name: self._object(name, value) for name, value in arguments.items()}
+        source = given.get("source")
+        return given | {"source": Path(source)} if isinstance(source, str) and source not in self._data else given
 
     def _object(self, name: str, value: Any) -> Any:
         if isinstance(value, list):

@@ -140,5 +140,5 @@ def _notes(answer: Any) -> Iterator[str]:
     if not isinstance(answer, Slice):
         return
     yield from slice_card(answer).notes
-    if answer.cursor:
+    if answer.cursor and not answer.complete:
         yield f"more follows; go on with --cursor {answer.cursor}"

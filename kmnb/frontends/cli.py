@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from kmnb.core.describe import Operation, Param
@@ -106,7 +107,9 @@ def _carry_out(command: Any, arguments: dict[str, Any], places: dict[str, Any], 
     from kmnb.frontends._output import show
     from kmnb.frontends._outside import check_shared
 
-    arguments = read_source(command, arguments)
+    if "source" in arguments:
+        arguments["source"] = Path(arguments["source"])
+    arguments = read_source(command, arguments, standard_input=True)
     workspace = connect(places.pop("url"), **places)
     try:
         check_shared(workspace)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from kmnb.core.describe import Operation, Param
@@ -42,7 +41,7 @@ def word(name: str, help_text: str, *, required: bool = True) -> Param:
 
 
 REF = word("ref", "Artifact: key, artifact:// URI, envelope or marker text.")
-SOURCE = word("source", "File to read; - for standard input.")
+SOURCE = word("source", "File to read; the command line takes - for standard input, a magic {{name}} for data.")
 FILENAME = word("filename", "Name of the named artifact; user: before it opts into user scope.")
 MEDIA_TYPE = Param("media_type", "text", "MIME type; found out when absent.")
 ORIGIN = (
@@ -51,12 +50,6 @@ ORIGIN = (
     Param("thread", "text", "Thread that the data belongs to; the workspace's when absent."),
     MEDIA_TYPE,
 )
-
-
-def source_of(given: Mapping[str, Any]) -> Any:
-    """Read a text as the path of a file; anything else is the data itself."""
-    source = given["source"]
-    return Path(source) if isinstance(source, str) else source
 
 
 def some_of(given: Mapping[str, Any], *names: str) -> dict[str, Any]:

@@ -7,13 +7,13 @@ from typing import Any
 
 from kmnb.core.answers import Answer, line, table
 from kmnb.core.describe import Param
-from kmnb.ops._command import FILENAME, MEDIA_TYPE, SOURCE, command, source_of
+from kmnb.ops._command import FILENAME, MEDIA_TYPE, SOURCE, command
 
 
 @command("save", "Save the next version of a named artifact.", FILENAME, SOURCE, MEDIA_TYPE, effect="write")
 async def save(workspace: Any, given: Mapping[str, Any]) -> Any:
     """Save a version."""
-    return await workspace.save_async(given["filename"], source_of(given), media_type=given["media_type"])
+    return await workspace.save_async(given["filename"], given["source"], media_type=given["media_type"])
 
 
 @command(

@@ -8,7 +8,7 @@ from typing import Any
 from kmnb.core.answers import Answer, line, table
 from kmnb.core.describe import Param
 from kmnb.core.display import size_text
-from kmnb.ops._command import ORIGIN, REF, SOURCE, command, some_of, source_of, word
+from kmnb.ops._command import ORIGIN, REF, SOURCE, command, some_of, word
 
 _ORIGIN_NAMES = ("tool", "agent", "thread", "media_type")
 
@@ -93,13 +93,13 @@ async def get(workspace: Any, given: Mapping[str, Any]) -> Any:
 )
 async def spill(workspace: Any, given: Mapping[str, Any]) -> Any:
     """Spill a file, or what the front end read."""
-    return await workspace.spill_async(source_of(given), **some_of(given, *_ORIGIN_NAMES))
+    return await workspace.spill_async(given["source"], **some_of(given, *_ORIGIN_NAMES))
 
 
 @command("put", "Store data whatever its size.", SOURCE, *ORIGIN, effect="write")
 async def put(workspace: Any, given: Mapping[str, Any]) -> Any:
     """Store a file, or what the front end read."""
-    return await workspace.put_async(source_of(given), **some_of(given, *_ORIGIN_NAMES))
+    return await workspace.put_async(given["source"], **some_of(given, *_ORIGIN_NAMES))
 
 
 @command(

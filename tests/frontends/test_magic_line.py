@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -32,6 +33,12 @@ def test_objects_come_back_after_the_arguments_were_checked():
     thing = object()
     line = Line("spill {{thing}} --tool t", {"thing": thing}, "%artifact")
     assert line.restore({"source": line.words[1], "tool": "t", "n": 3}) == {"source": thing, "tool": "t", "n": 3}
+
+
+def test_a_source_is_data_where_it_is_a_variable_and_else_a_file():
+    line = Line("put {{text}} --tool t", {"text": "abc"}, "%artifact")
+    assert line.restore({"source": "abc"}) == {"source": "abc"}
+    assert line.restore({"source": "a.txt"}) == {"source": Path("a.txt")}
 
 
 def test_a_bare_name_of_a_variable_stands_for_an_artifact_only_where_one_is_meant():

@@ -1,0 +1,59 @@
+"""Loading the extension is idempotent, cheap, and undone exactly."""
+
+from __future__ import annotations
+
+from tests.children import python
+
+
+def state(shell):
+    manager = shell.magics_manager
+    return (
+        {kind: dict(table) for kind, table in manager.magics.items()},
+        dict(manager.registry),
+        list(shell.configurables),
+        list(shell.Completer.custom_matchers),
+        dict(shell.display_formatter.mimebundle_formatter.type_printers),
+        {name: dict(one.type_printers) for name, one in shell.display_formatter.formatters.items()},
+    )
+
+
+def test_loading_twice_is_loading_once(shell):
+    before = state(shell)
+    shell.run_line_magic("load_ext", "kmnb")
+    shell.run_line_magic("reload_ext", "kmnb")
+    after = state(shell)
+    assert len(after[3]) == len(before[3])
+    assert len(after[2]) == len(before[2])
+
+
+def test_unloading_puts_back_what_was_there_before(shell):
+    shell.run_line_magic("unload_ext", "kmnb")
+
+    def own(line):
+        return "mine"
+
+    shell.register_magic_function(own, "line", "artifact")
+    before = state(shell)
+    shell.run_line_magic("load_ext", "kmnb")
+    assert state(shell) != before
+    shell.run_line_magic("unload_ext", "kmnb")
+    assert state(shell) == before
+    assert shell.run_line_magic("artifact", "") == "mine"
+    shell.run_line_magic("unload_ext", "kmnb")
+    assert state(shell) == before
+
+
+def test_loading_imports_no_store_no_widget_and_no_sip():
+    program = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+before = set(sys.modules)
+shell.run_line_magic('load_ext', 'kmnb')
+new = set(sys.modules) - before
+heavy = {'nats', 'obstore', 'pandas', 'pyarrow', 'ipywidgets', 'anywidget', 'jq', 're2', 'msgspec', 'mcp', 'tornado'}
+print(sorted(heavy & {name.partition('.')[0] for name in new}), sorted(n for n in new if n.startswith('kmnb.sips.')))
+"""
+    answer = python("-c", program)
+    assert answer.code == 0, answer
+    assert answer.out.split() == ["[]", "[]"], answer
