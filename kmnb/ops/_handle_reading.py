@@ -29,6 +29,10 @@ class ReadMethods:
     async def _reading(self, read: Callable[[ObjectArea, ObjectInfo], Awaitable[T]]) -> T:
         raise NotImplementedError
 
+    async def locate(self) -> tuple[ObjectArea, ObjectInfo]:
+        """Tell the area and the facts of the bytes; a coroutine of kmnb's loop. Raises ArtifactNotFound."""
+        raise NotImplementedError
+
     async def _read(self, start: int, size: int) -> bytes:
         """Read some bytes as they are stored.
 
@@ -64,7 +68,8 @@ class ReadMethods:
         Raises:
             DigestMismatch: They are not the bytes that were stored; raised in the place of the end.
         """
-        async for block in self._store.stream(self._key, info=await self._known()):
+        area, info = await self.locate()
+        async for block in area.stream(info.key, info=info):
             yield block
 
     stream, stream_async = blocking_iter(_stream), bridged_iter(_stream)
