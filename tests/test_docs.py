@@ -49,8 +49,8 @@ def test_the_python_blocks_of_a_page_run(path: Path, tmp_path: Path) -> None:
         lines[first : first + len(code)] = code
     program = tmp_path / path.with_suffix(".py").name
     program.write_text("\n".join(lines), "utf-8")
-    prepared = f"{PREPARED}\nexec(compile(open({str(program)!r}).read(), {name(path)!r}, 'exec'))"
-    answer = python("-c", prepared, cwd=tmp_path)
+    run = f"import pathlib\nexec(compile(pathlib.Path({str(program)!r}).read_text('utf-8'), {name(path)!r}, 'exec'))"
+    answer = python("-c", f"{PREPARED}\n{run}", cwd=tmp_path)
     assert answer.code == 0, answer
 
 
