@@ -9,11 +9,14 @@ import tomllib
 from functools import cache
 from importlib import metadata
 
+from tests.children import python
 from tests.source import ROOT, imports, sources
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 TOOLS = {
+    "build": "tests/test_wheel.py",
+    "moto": "a program that kmnb.testing starts",
     "ruff": "Makefile",
     "mypy": "Makefile",
     "pytest": "Makefile",
@@ -110,3 +113,42 @@ def test_no_dependency_is_pinned_tightly() -> None:
         *(entry for listed in PROJECT["optional-dependencies"].values() for entry in listed),
     ]
     assert [entry for entry in every if "==" in entry or "~=" in entry] == []
+
+
+def closure(names: set[str]) -> set[str]:
+    """Distributions with everything that they require here, extras apart."""
+    found: set[str] = set()
+    waiting = set(names)
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        try:
+            required = metadata.requires(name) or []
+        except metadata.PackageNotFoundError:
+            continue
+        needed = {bare(entry) for entry in required if "extra ==" not in entry}
+        waiting |= needed - found
+    return found
+
+
+BLOCKED = """
+import importlib, importlib.abc, sys
+
+class Wall(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {blocked!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Wall())
+for name in {names!r}:
+    importlib.import_module(name)
+"""
+
+
+def test_every_module_can_be_imported_with_the_base_alone() -> None:
+    """Extras are needed where they are used, not where a module is imported; kmnb.testing is for developers."""
+    base = closure(declared())
+    blocked = {top for top, names in distributions().items() if not names & base} - {"kmnb", "tests", "_pytest"}
+    names = [source.name for source in sources() if not source.name.startswith("kmnb.testing.")]
+    answer = python("-c", BLOCKED.format(blocked=sorted(blocked), names=names))
+    assert answer.clean, answer
