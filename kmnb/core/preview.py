@@ -21,6 +21,8 @@ _ACTING = re.compile(
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _SECRETS: Sequence[tuple[str, re.Pattern[str]]] = (
     ("private-key", re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)")),
+    ("private-key", re.compile(r"(?:[A-Za-z0-9+/=]{16,}\s+)+-----END [A-Z ]*PRIVATE KEY-----")),
+    ("private-key", re.compile(r"LS0tLS1CRUdJTi[A-Za-z0-9+/=]{20,}")),
     ("jwt", re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*")),
     ("aws-key", re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")),
     ("github-token", re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})")),
@@ -87,7 +89,7 @@ def names(values: Iterable[str], *, total: int | None, limit_bytes: int = 120) -
     size = 0
     values = list(values)
     for value in values:
-        word = fit(" ".join(clean(value).split()), 60)
+        word = fit(" ".join(clean(value).split()), 60) or '""'
         size += len(word.encode()) + 2
         if shown and size > limit_bytes:
             break
@@ -131,13 +133,13 @@ def _ends(head: str, tail: str, room: int) -> list[str]:
     end = tail.encode("utf-8", "replace")[-end_room:].decode("utf-8", "ignore")
     if len(end) < len(tail) and "\n" in end.rstrip("\n"):
         end = end.partition("\n")[2]
-    return [_whole_lines(head, room - len(end.encode()) - 8), CUT, end.rstrip("\n")]
+    return [_whole_lines(head, room - len(end.encode()) - 8), end.rstrip("\n")]
 
 
 def _whole_lines(text: str, room: int) -> str:
+    """Cut a text between lines where that loses little; a mark follows in any case of a cut."""
     cut = fit(text.rstrip("\n"), room)
-    if cut.endswith(CUT) and "\n" in cut:
-        whole = cut.rpartition("\n")[0]
-        if len(whole) > len(cut) // 2:
-            return f"{whole}\n{CUT}"
-    return cut
+    if not cut.endswith(CUT):
+        return f"{cut}\n{CUT}" if len(cut) < len(text.rstrip("\n")) else cut
+    whole = cut.rpartition("\n")[0]
+    return f"{whole}\n{CUT}" if len(whole) > len(cut) // 2 else cut

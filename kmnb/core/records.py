@@ -57,6 +57,13 @@ class Batch:
     """Column names of a table; the same in every batch once the header was read, None before and elsewhere."""
     kind: Literal["text", "table", "json"] = "text"
     """What the rows are."""
+    records: int | None = None
+    """How many records this stretch holds as the format counts them; None where :attr:`counted` tells it."""
+
+    @property
+    def counted(self) -> int:
+        """Number of records of this stretch: those that the format counts, else the rows."""
+        return len(self.rows) if self.records is None else self.records
 
 
 class Splitter(Protocol):

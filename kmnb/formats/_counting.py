@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Literal
 
-from kmnb.core.bounds import LINE_MAX_BYTES
 from kmnb.core.index import CHECK_BYTES, Entry, IndexBuilder
-from kmnb.formats._csv_records import RecordCutter
 
-_BLANK = re.compile(rb"\n[ \t\r\v\f]*(?=\n)")
-_EMPTY = re.compile(rb"\n\r?(?=\n)")
+Blank = Literal["space", "empty"]
+_BLANK: dict[Blank, re.Pattern[bytes]] = {
+    "space": re.compile(rb"\n[ \t\r\v\f]*(?=\n)"),
+    "empty": re.compile(rb"\n\r?(?=\n)"),
+}
+_COMMENT = re.compile(rb"\n[ \t\r\v\f]*#")
+
+
+def _is_space(line: bytes) -> bool:
+    return not line or line.isspace()
+
+
+def _is_empty(line: bytes) -> bool:
+    return not line or line == b"\r"
+
+
+_IS_BLANK: dict[Blank, Callable[[bytes], bool]] = {"space": _is_space, "empty": _is_empty}
 
 
 class LineCounter:
@@ -17,9 +32,15 @@ class LineCounter:
 
     Args:
         indexed: Whether places are noted.
+        blank: Which lines are blank: those of white space only, only those that hold nothing, or None: do not ask.
+        comments: Whether lines that begin with ``#`` after white space are counted.
     """
 
-    def __init__(self, *, indexed: bool) -> None:
+    def __init__(self, *, indexed: bool, blank: Blank | None = "space", comments: bool = False) -> None:
+        self._asks = blank is not None
+        self._pattern, self._is_blank = _BLANK[blank or "space"], _IS_BLANK[blank or "space"]
+        self._comments = comments
+        self.comments = 0
         self._builder = IndexBuilder() if indexed else None
         self._newlines = self._blank = self._size = 0
         self._last = b"\n"
@@ -48,7 +69,8 @@ class LineCounter:
         """Take the next block."""
         if not block:
             return
-        self._count_blank(block)
+        if self._asks:
+            self._count_blank(block)
         if self._builder:
             self._note(block, self._builder)
         else:
@@ -74,67 +96,19 @@ class LineCounter:
 
     def _count_blank(self, block: bytes) -> None:
         first = block.find(b"\n")
+        if self._comments:
+            self._count_comments(block, first)
         if first < 0:
-            self._dark = self._dark or not block.isspace()
+            self._dark = self._dark or not self._is_blank(block)
             return
-        if not self._dark and not block[:first].strip():
+        if not self._dark and self._is_blank(block[:first]):
             self._blank += 1
-        self._blank += len(_BLANK.findall(block, first))
-        rest = block[block.rfind(b"\n") + 1 :]
-        self._dark = bool(rest) and not rest.isspace()
+        self._blank += len(self._pattern.findall(block, first))
+        self._dark = not self._is_blank(block[block.rfind(b"\n") + 1 :])
 
-
-class RecordCounter:
-    """Count the records of a delimited text; empty lines are none, quotes may hold line breaks.
-
-    Stretches without a quote are counted without being cut into lines.
-
-    Args:
-        delimiter: One character between cells.
-        quote: The quote character; empty for none.
-        newline: What ends a record.
-    """
-
-    def __init__(self, delimiter: str, quote: str, newline: bytes = b"\n") -> None:
-        self._cutter, self._quote, self._newline = RecordCutter(delimiter, quote), quote.encode(), newline
-        self._carry = b""
-        self.records = 0
-
-    def feed(self, block: bytes) -> None:
-        """Take the next block."""
-        data = self._carry + block if self._carry else block
-        cut = data.rfind(self._newline) + 1
-        if not cut and len(data) > LINE_MAX_BYTES:
-            cut = len(data)
-        self._carry = data[cut:]
-        if cut:
-            self._count(data[:cut] if self._carry else data)
-
-    def finish(self) -> int:
-        """Count what is left and give the number of records, a header included."""
-        if self._carry:
-            self._count(self._carry)
-        self.records += self._cutter.is_open
-        return self.records
-
-    def _count(self, body: bytes) -> None:
-        if not self._cutter.is_open and (not self._quote or self._quote not in body):
-            self.records += self._plain(body)
-            return
-        lines = body.split(self._newline)
-        for line in lines if lines[-1] else lines[:-1]:
-            if self._cutter.is_open or self._quote in line:
-                self.records += self._cutter.take(line) is not None
-                if self._cutter.open_bytes > LINE_MAX_BYTES:
-                    self._cutter.release()
-                    self.records += 1
-            else:
-                self.records += bool(line.removesuffix(b"\r"))
-
-    def _plain(self, body: bytes) -> int:
-        if self._newline == b"\r":
-            return sum(map(bool, body.split(b"\r")))
-        # The newline before the body ends the line before it.
-        empty = len(_EMPTY.findall(body)) + body.startswith((b"\n", b"\r\n"))
-        open_end = not body.endswith(b"\n") and bool(body.rpartition(b"\n")[2].removesuffix(b"\r"))
-        return body.count(b"\n") - empty + open_end
+    def _count_comments(self, block: bytes, first: int) -> None:
+        start = block[: first if first >= 0 else len(block)]
+        if not self._dark and start.lstrip().startswith(b"#"):
+            self.comments += 1
+        if first >= 0:
+            self.comments += len(_COMMENT.findall(block, first))

@@ -152,5 +152,5 @@ def _kind(cell: str) -> str:
 
 
 def _is_run(cells: list[str]) -> bool:
-    numbers = [int(cell) for cell in cells if cell.isascii() and cell.isdigit() and len(cell) < 10]
+    numbers = [int(cell) for cell in cells if cell.isascii() and cell.isdigit() and len(cell) == 4]
     return len(numbers) > 1 and all(b - a == 1 for a, b in itertools.pairwise(numbers))

@@ -1,43 +1,38 @@
-"""What a preview tells of content: how many records of what, which ones come first, their shape."""
+"""What a preview tells of content: how many records of what, which ones come first, their shape and outcome.
+
+A format may describe its content itself (``describe(head, whole=…)``); else its kind decides.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kmnb.core.records import Dialect, FormatPlugin
-from kmnb.formats._types import column_types
+from kmnb.core.shape import ColumnTypes
+from kmnb.formats._description import Description
+from kmnb.formats._json_describe import describe_document, describe_records
 
 _KEYS = ("name", "id", "key", "title", "pod", "node", "host", "namespace", "time", "timestamp", "date")
+_SHOWN_ROWS = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
-    """Facts for a preview, gathered from the beginning of content."""
+def describe(plugin: FormatPlugin, head: bytes, *, whole: bool) -> Description:
+    """Describe content by its beginning.
 
-    noun: str
-    """What the records are called, in the plural."""
-    key: str = ""
-    """Column or path that tells the records apart; empty when there is none."""
-    firsts: Sequence[str] = ()
-    """Its first values."""
-    columns: tuple[Mapping[str, Any], ...] = ()
-    """Dicts with ``name``, ``type`` and ``nullable``."""
-    shape: str = ""
-    """One line or more on columns or paths."""
-    outcome: str = ""
-    """Outcome fields such as ``status`` and ``error``; shown before everything else."""
-    body: bool = True
-    """Whether head and tail of the content may be shown."""
-    rows: int | None = None
-    """Number of records where the beginning tells it already."""
-    notes: tuple[str, ...] = field(default=())
-    """Remarks: a guessed header, ragged rows."""
+    Args:
+        plugin: Its format.
+        head: The first decoded bytes.
+        whole: Whether that is all.
+    """
+    own = getattr(plugin, "describe", None)
+    if own is not None:
+        described: Description = own(head, whole=whole)
+        return described
+    return _BY_KIND[plugin.kind](plugin, head, whole)
 
 
-def describe_table(plugin: FormatPlugin, head: bytes, *, whole: bool) -> Description:
-    """Describe a table by its first records."""
+def _table(plugin: FormatPlugin, head: bytes, whole: bool) -> Description:
     splitter = plugin.split(Dialect())
     cut = len(head) if whole else head.rfind(b"\n") + 1 or len(head)
     batches = [splitter.feed(head[:cut]), splitter.finish()]
@@ -45,11 +40,14 @@ def describe_table(plugin: FormatPlugin, head: bytes, *, whole: bool) -> Descrip
     names = splitter.columns or ()
     if not names:
         return Description("rows")
-    columns = column_types(names, rows)
+    types = ColumnTypes(names)
+    for row in rows:
+        types.add(row)
+    columns = types.columns()
     at = key_column(names, rows)
-    firsts = [str(row[at]) for row in rows[:50]]
     shape = "columns: " + ", ".join(f"{column['name']} {column['type']}" for column in columns)
-    return Description("rows", names[at], firsts, columns, shape)
+    firsts = [str(row[at]) for row in rows[:_SHOWN_ROWS]]
+    return Description("rows", names[at], firsts, columns, is_table=True, shape=shape)
 
 
 def key_column(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
@@ -59,12 +57,32 @@ def key_column(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
         if key in lowered:
             return lowered.index(key)
     for at in range(len(names)):
-        if len({str(row[at]) for row in rows[:50]}) > 1:
+        if len({str(row[at]) for row in rows[:_SHOWN_ROWS]}) > 1:
             return at
     return 0
 
 
-def describe_text(head: bytes) -> Description:
-    """Describe plain text by its first line."""
+def _text(plugin: FormatPlugin, head: bytes, whole: bool) -> Description:
     first = next((line for line in head[:4096].decode("utf-8", "replace").split("\n") if line.strip()), "")
     return Description("lines", "first" if first else "", [first] if first else [])
+
+
+def _json(plugin: FormatPlugin, head: bytes, whole: bool) -> Description:
+    if plugin.name == "json":
+        return describe_document(head, whole=whole)
+    splitter = plugin.split(Dialect())
+    cut = len(head) if whole else head.rfind(b"\n") + 1 or len(head)
+    batches = [splitter.feed(head[:cut]), splitter.finish()]
+    return describe_records([row for batch in batches for row in batch.rows])
+
+
+def _binary(plugin: FormatPlugin, head: bytes, whole: bool) -> Description:
+    return Description("records", shows_content=False)
+
+
+_BY_KIND: Mapping[str, Callable[[FormatPlugin, bytes, bool], Description]] = {
+    "table": _table,
+    "text": _text,
+    "json": _json,
+    "binary": _binary,
+}

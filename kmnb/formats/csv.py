@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from kmnb.core.bounds import LINE_MAX_BYTES
 from kmnb.core.records import Batch, Dialect, Problem
+from kmnb.formats._csv_counting import CsvCounter
 from kmnb.formats._csv_dialect import SAMPLE_BYTES, CsvDialect, sniff_dialect
 from kmnb.formats._csv_records import RecordCutter, cells_of
 
@@ -22,6 +23,8 @@ class CsvSplitter:
         self.dialect: CsvDialect | None = None
         self.columns: tuple[str, ...] | None = None
         self._pending = bytearray()
+        # Nothing is left to be found out: no need to wait for a sample.
+        self._sample_bytes = 4 if dialect.delimiter and dialect.header is not None else SAMPLE_BYTES
         self._cutter = RecordCutter(",", "")
         self._line = 1
         self._begun = 1
@@ -31,7 +34,7 @@ class CsvSplitter:
         """Take the next block; nothing is given before the dialect is known."""
         self._pending += block
         if self.dialect is None:
-            if len(self._pending) < SAMPLE_BYTES:
+            if len(self._pending) < self._sample_bytes:
                 return Batch(start=0, kind="table")
             self._decide(whole=False)
         return self._split(last=False)
@@ -54,7 +57,7 @@ class CsvSplitter:
         assert self.dialect is not None
         problems: list[Problem] = []
         cut = len(self._pending) if last else self._pending.rfind(self.dialect.newline) + 1
-        if not cut and len(self._pending) <= LINE_MAX_BYTES:
+        if not cut and not last and len(self._pending) <= LINE_MAX_BYTES:
             return self._batch([], problems)
         body = bytes(self._pending[: cut or len(self._pending)])
         del self._pending[: len(body)]
@@ -114,7 +117,8 @@ class CsvSplitter:
     def _batch(self, rows: list[list[str]], problems: list[Problem]) -> Batch:
         start = self._rows
         self._rows += len(rows) + len(problems)
-        return Batch(rows, start, problems, columns=self.columns, kind="table")
+        count = len(rows) + len(problems)
+        return Batch(rows, start, problems, columns=self.columns, kind="table", records=count)
 
 
 def _fits(row: list[str], width: int) -> bool:
@@ -152,6 +156,10 @@ class _Csv:
     def split(self, dialect: Dialect) -> CsvSplitter:
         """Make a splitter; what the dialect leaves open is found out from the first 64 KiB."""
         return CsvSplitter(dialect)
+
+    def counter(self, head: bytes, *, indexed: bool) -> CsvCounter:
+        """Make what counts records without cutting them out."""
+        return CsvCounter(sniff_dialect(head, Dialect(), whole=len(head) < SAMPLE_BYTES), indexed=indexed)
 
 
 FORMAT = _Csv()

@@ -1,0 +1,67 @@
+"""Count the records of content while it passes by; a format may bring a faster way than cutting every record out."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kmnb.core.records import Dialect, FormatPlugin
+from kmnb.formats._counting import LineCounter
+
+
+class Counter(Protocol):
+    """Counts records; what a format's ``counter(head, indexed=…)`` gives."""
+
+    lines: LineCounter
+    """Counts the lines in the way that the format needs."""
+
+    def feed(self, block: bytes) -> None:
+        """Take the next block of decoded text; ``lines`` has been fed with it."""
+
+    def finish(self) -> int | None:
+        """Give the number of records; None when it cannot be told."""
+
+
+class LinesAreRecords:
+    """Every line that is not blank is a record."""
+
+    def __init__(self, *, indexed: bool) -> None:
+        self.lines = LineCounter(indexed=indexed)
+
+    def feed(self, block: bytes) -> None:
+        """Take the next block."""
+
+    def finish(self) -> int | None:
+        """Give the number of lines that are not blank."""
+        return self.lines.filled
+
+
+class BySplitting:
+    """Records are cut out and counted."""
+
+    def __init__(self, plugin: FormatPlugin, *, indexed: bool) -> None:
+        self.lines = LineCounter(indexed=indexed, blank=None)
+        self._splitter = plugin.split(Dialect())
+        self._records = 0
+
+    def feed(self, block: bytes) -> None:
+        """Take the next block."""
+        self._records += self._splitter.feed(block).counted
+
+    def finish(self) -> int | None:
+        """Give the number of records."""
+        return self._records + self._splitter.finish().counted
+
+
+def make_counter(plugin: FormatPlugin, head: bytes, *, indexed: bool) -> Counter:
+    """Choose the way to count.
+
+    Args:
+        plugin: The format.
+        head: The first decoded bytes.
+        indexed: Whether places of lines are noted.
+    """
+    own = getattr(plugin, "counter", None)
+    if own is not None:
+        counter: Counter = own(head, indexed=indexed)
+        return counter
+    return LinesAreRecords(indexed=indexed) if plugin.kind == "text" else BySplitting(plugin, indexed=indexed)

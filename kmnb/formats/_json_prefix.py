@@ -1,0 +1,81 @@
+"""Read the beginning of a JSON document whose end is not there: what is whole of it, with its containers closed."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+|"', re.DOTALL)
+_CLOSING = {ord("["): b"]", ord("{"): b"}"}
+_DEPTH_MAX = 200
+_BYTES_MAX = 32_768
+
+
+def read_prefix(head: bytes, *, whole: bool) -> Any:
+    """Read a document, or as much of it as its beginning holds.
+
+    Args:
+        head: The beginning, UTF-8.
+        whole: Whether it is the whole document.
+
+    Returns:
+        The value; values of numbers beyond floats are text.
+
+    Raises:
+        ValueError: It is not JSON, or nested deeper than 200.
+    """
+    text = head.removeprefix(b"\xef\xbb\xbf")
+    if whole:
+        try:
+            return _loads(text)
+        except ValueError:
+            if len(text) <= _BYTES_MAX:
+                raise
+    return _loads(_closed(text[:_BYTES_MAX]))
+
+
+def _loads(text: bytes) -> Any:
+    try:
+        return json.loads(text.decode("utf-8", "replace"), parse_float=_finite, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _finite(text: str) -> float | str:
+    value = float(text)
+    return value if math.isfinite(value) else text
+
+
+def _refuse(text: str) -> Any:
+    raise ValueError(f"{text} is no JSON value")
+
+
+def _closed(text: bytes) -> bytes:
+    """Cut a text behind its last whole value and close the containers that are open there."""
+    stack: list[int] = []
+    cut, closers = 0, b""
+    for token in _TOKEN.finditer(text):
+        first = text[token.start()]
+        if first in b"[{":
+            stack.append(first)
+            if len(stack) > _DEPTH_MAX:
+                raise ValueError("nested too deeply")
+            cut, closers = token.end(), _closers(stack)
+        elif first in b"]}":
+            if not stack:
+                break
+            stack.pop()
+            cut, closers = token.end(), _closers(stack)
+        elif token.group() == b'"':
+            break
+        elif first == 0x2C:
+            cut, closers = token.start(), _closers(stack)
+        if not stack:
+            break
+    return text[:cut] + closers
+
+
+def _closers(stack: list[int]) -> bytes:
+    return b"".join(_CLOSING[each] for each in reversed(stack))

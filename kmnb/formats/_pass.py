@@ -1,0 +1,113 @@
+"""The one pass over content: what is counted, kept and noted while it goes by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kmnb.core.index import Index
+from kmnb.errors import KmnbError
+from kmnb.formats._counters import Counter, make_counter
+from kmnb.formats._detect import HEAD_BYTES, Detection, format_named, without_section
+from kmnb.formats._sections import SectionFilter
+
+_TAIL_BYTES = 2048
+
+
+class ContentPass:
+    """Looks at stored bytes, decodes them, and counts.
+
+    Args:
+        found: What the beginning has told.
+    """
+
+    def __init__(self, found: Detection) -> None:
+        self.found = found
+        self.plugin = format_named(found.format)
+        self._decoder = found.decoder() if found.encoding or found.codec else None
+        self._counter: Counter | None = None
+        self._sections = SectionFilter()
+        self.head = bytearray()
+        self.tail = b""
+        self.decoded = 0
+        self.fault: KmnbError | None = None
+        self._unread: KmnbError | None = None
+        self.rows: int | None = None
+        self.lines: int | None = None
+
+    @property
+    def sections(self) -> list[str]:
+        """Names of the ``[tool]`` sections of the text, where it has some."""
+        return self._sections.names
+
+    @property
+    def note(self) -> str:
+        """Why content could not be decoded or cut into records; empty when it could."""
+        fault = self.fault or self._unread
+        return str(fault) if fault else ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether ``head`` is all of the decoded content."""
+        return self.fault is None and self.decoded == len(self.head)
+
+    def feed(self, block: bytes) -> None:
+        """Take the next stored bytes."""
+        if self._decoder is None:
+            self._keep(block)
+        elif self.fault is None:
+            if self.found.is_transparent and self._counter is not None:
+                self._counter.lines.feed(block)
+            self._take(self._decoder.feed(block), block)
+
+    def finish(self) -> None:
+        """Hear that the content ended; ``rows`` and ``lines`` are known then."""
+        if self._decoder is None:
+            return
+        if self.fault is None:
+            self._take(self._decoder.finish(), b"")
+        if self.fault is not None:
+            return
+        self._counter = self._counter or make_counter(self.plugin, b"", indexed=False)
+        self.lines = self._counter.lines.lines
+        if self._unread is None:
+            try:
+                rest = self._sections.finish()
+                if rest:
+                    self._counter.feed(rest)
+                self.rows = self._counter.finish()
+            except KmnbError as fault:
+                self._unread = fault
+
+    def index(self, size: int) -> Index | None:
+        """Give the index of an object of that size; None where stored bytes are not text."""
+        if self._counter is None or self.lines is None or not self.found.is_transparent:
+            return None
+        return Index(size, self.lines, self._counter.lines.entries, self.rows)
+
+    def _take(self, pieces: Iterator[bytes], stored: bytes) -> None:
+        try:
+            for piece in pieces:
+                self._look(piece, stored)
+        except KmnbError as fault:
+            self.fault = fault
+
+    def _look(self, piece: bytes, stored: bytes) -> None:
+        self._keep(piece)
+        if self._counter is None:
+            begin = without_section(bytes(self.head))
+            self._counter = make_counter(self.plugin, begin, indexed=self.found.is_transparent)
+            if self.found.is_transparent:
+                self._counter.lines.feed(stored)
+        if not self.found.is_transparent:
+            self._counter.lines.feed(piece)
+        if self._unread is None:
+            try:
+                self._counter.feed(self._sections.feed(piece))
+            except KmnbError as fault:
+                self._unread = fault
+
+    def _keep(self, piece: bytes) -> None:
+        self.decoded += len(piece)
+        if len(self.head) < HEAD_BYTES:
+            self.head += piece[: HEAD_BYTES - len(self.head)]
+        self.tail = piece[-_TAIL_BYTES:] if len(piece) >= _TAIL_BYTES else (self.tail + piece)[-_TAIL_BYTES:]

@@ -1,0 +1,152 @@
+"""Tables as kubectl, docker and their like print them: columns of fixed width below a header in capitals.
+
+Cells are cut where the names of the header begin, so blanks inside names (``NOMINATED NODE``) and values
+(``4 (20m ago)``) do no harm. A row that does not stand below the header is cut at runs of blanks when that gives
+just as many cells; otherwise it is reported, never guessed at. Blank lines are no rows, nor is a line that ends
+before the second column begins; after a blank line another header begins another table, which is not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from kmnb.core.records import Batch, Dialect, Problem
+from kmnb.core.splitter import LineSplitter
+
+_NAME = r"[A-Z][A-Z0-9_%/.()-]*(?: [A-Z0-9_%/.()-]+)*"
+_HEADER = re.compile(rf"(?P<first>{_NAME})(?:\s{{2,}}{_NAME})+\s*\Z")
+_CELL = re.compile(r"\S+(?: \S+)*")
+_GAP = re.compile(r"\s{2,}|\t")
+
+
+class Layout:
+    """Where the columns of a table begin, in characters.
+
+    Args:
+        header: The header line.
+    """
+
+    def __init__(self, header: str) -> None:
+        found = list(_CELL.finditer(header))
+        self.names = tuple(match.group() for match in found)
+        self.starts = tuple(match.start() for match in found)
+        self._ends = (*self.starts[1:], None)
+
+    def cells(self, line: str) -> list[str] | None:
+        """Cut a line; None when it cannot be told where its cells are."""
+        if self._is_below(line):
+            return [line[start:end].strip() for start, end in zip(self.starts, self._ends, strict=True)]
+        parts = _GAP.split(line.strip())
+        return parts if len(parts) == len(self.names) and line[:1] != " " else None
+
+    def _is_below(self, line: str) -> bool:
+        """Tell whether every cell begins exactly where its column does, or is empty."""
+        for start, end in zip(self.starts, self._ends, strict=True):
+            if start and line[start - 1 : start] not in ("", " "):
+                return False
+            if line[start : start + 1] == " " and line[start:end].strip():
+                return False
+        return True
+
+    def is_row(self, line: str) -> bool:
+        """Tell whether a line reaches the second column."""
+        return len(self.starts) < 2 or len(line.rstrip()) > self.starts[1] or len(_GAP.split(line.strip())) > 1
+
+
+def is_header(line: str) -> bool:
+    """Tell whether a line names columns: two or more names in capitals, separated by two blanks or more."""
+    return _HEADER.match(line) is not None
+
+
+class TableSplitter:
+    """Cut a printed table into rows of cells."""
+
+    def __init__(self) -> None:
+        self._lines = LineSplitter()
+        self._layout: Layout | None = None
+        self._blank = self._foreign = False
+        self._row = 0
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Names as they stand in the header."""
+        return self._layout.names if self._layout else None
+
+    def feed(self, block: bytes) -> Batch:
+        """Take the next block and give the rows that are complete by now."""
+        return self._rows_of(self._lines.feed(block))
+
+    def finish(self) -> Batch:
+        """Give what is left."""
+        return self._rows_of(self._lines.finish())
+
+    def _rows_of(self, lines: Batch) -> Batch:
+        rows: list[list[str]] = []
+        problems: list[Problem] = list(lines.problems)
+        start, bad = self._row, 0
+        for number, raw in enumerate(lines.rows, lines.start + 1):
+            line = raw.decode("utf-8", "replace").removeprefix("\ufeff").rstrip()
+            if not line:
+                self._blank = True
+                continue
+            if self._layout is None or (self._blank and is_header(line)):
+                self._begin(line, number, problems)
+            elif not self._layout.is_row(line):
+                problems.append(Problem(number, "no row of the table"))
+            elif not self._foreign:
+                cells = self._layout.cells(line)
+                if cells is None:
+                    bad += 1
+                    problems.append(Problem(number, "its cells do not stand below the header"))
+                else:
+                    rows.append(cells)
+            self._blank = False
+        self._row += len(rows) + bad
+        return Batch(rows, start, problems, columns=self.columns, kind="table", records=len(rows) + bad)
+
+    def _begin(self, line: str, number: int, problems: list[Problem]) -> None:
+        layout = Layout(line)
+        if self._layout is None:
+            self._layout = layout
+            return
+        self._foreign = layout.names != self._layout.names
+        if self._foreign:
+            problems.append(Problem(number, "another table begins here; it is not read"))
+        else:
+            self._layout = layout
+
+
+def fitting(lines: Sequence[str]) -> float:
+    """Tell which share of the lines below a header stands below it."""
+    layout = Layout(lines[0])
+    body = [line for line in lines[1:] if line.strip()]
+    return sum(layout.cells(line) is not None and layout.is_row(line) for line in body) / len(body) if body else 0.5
+
+
+class _Kubectl:
+    name = "kubectl"
+    kind = "table"
+    media_types = ("text/x-kubectl-table",)
+    suffixes = ()
+    samples = (
+        b"NAME    READY   STATUS\npod-a   1/1     Running\npod-b   0/1\n",
+        b"NAME  READY  STATUS  RESTARTS  AGE  NOMINATED NODE\np1  1/1  Running  4 (20m ago)  2d  <none>\n",
+    )
+
+    def sniff(self, head: bytes) -> float:
+        """Tell how surely a text is a printed table: a header in capitals with rows that stand below it."""
+        text = head[:16_384].decode("utf-8", "replace").lstrip("\ufeff\r\n")
+        lines = [line.rstrip() for line in text.split("\n")]
+        lines = lines[:-1] if len(lines) > 2 and len(head) > 16_384 else lines
+        if not lines or not is_header(lines[0]):
+            return 0.0
+        share = fitting([line for line in lines[:200] if line] or lines)
+        return 0.9 * share if share >= 0.5 else 0.0
+
+    def split(self, dialect: Dialect) -> TableSplitter:
+        """Make a splitter; the header says where the columns are."""
+        return TableSplitter()
+
+
+FORMAT = _Kubectl()
