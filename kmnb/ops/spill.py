@@ -10,7 +10,7 @@ from typing import Any
 
 from kmnb.core.cards import spill_card
 from kmnb.core.display import bundle, plain
-from kmnb.core.keys import DiscussionKey, join_key, numbered_name
+from kmnb.core.keys import DiscussionKey, escape, join_key, numbered_name
 from kmnb.core.metadata import Attribute, ObjectInfo
 from kmnb.errors import AlreadyExists, ArtifactNotFound, StoreError
 from kmnb.ops.content import Content, read_content
@@ -138,6 +138,7 @@ async def put_result(
 def result_key(context: Context, origin: Origin, number: int) -> str:
     """Key of the n-th result of a tool."""
     names = context.names
+    escape(origin.tool, what="tool")
     name = numbered_name(origin.tool, number)
     return DiscussionKey(names.namespace, names.crew, origin.thread, origin.agent, name).text
 
