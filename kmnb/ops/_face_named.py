@@ -7,7 +7,7 @@ from typing import Any
 
 from kmnb._bridge import blocking, bridged
 from kmnb.core.addresses import NamedAddress
-from kmnb.ops import named
+from kmnb.ops import named, saving
 from kmnb.ops.context import Context
 from kmnb.ops.handle import Artifact
 
@@ -46,7 +46,7 @@ class NamedFace:
             VersionConflict: Another version than the expected one is the latest.
             StoreError: It could not be stored.
         """
-        return await named.save_version(
+        return await saving.save_version(
             self.context,
             self._address(name),
             data,
@@ -86,7 +86,7 @@ class NamedFace:
         Raises:
             StoreError: It could not be stored.
         """
-        return await named.append_version(self.context, self._address(name), chunk, whole=whole)
+        return await saving.append_version(self.context, self._address(name), chunk, whole=whole)
 
     async def _filenames(self) -> list[str]:
         """List the names of this session and of this user, sorted; those of the user begin with ``user:``."""

@@ -9,7 +9,8 @@ from kmnb.ops.context import Context
 from kmnb.ops.expiry import missing_error
 from kmnb.ops.handle import Artifact
 from kmnb.ops.holds import Hold, find_copy, hold_artifact, release_hold
-from kmnb.ops.named import address_of, keep_artifact
+from kmnb.ops.named import address_of
+from kmnb.ops.saving import keep_artifact
 from kmnb.storage._protocols import ObjectArea
 
 

@@ -16,6 +16,7 @@ from kmnb.ops.expiry import missing_error
 from kmnb.ops.handle import Artifact
 from kmnb.ops.handles import address_of_handle, discussion_handle, envelope_handle
 from kmnb.ops.holds import find_copy
+from kmnb.ops.named import load_version, remove_address, remove_version
 from kmnb.ops.threads import follow_thread
 
 
@@ -55,8 +56,6 @@ async def _get_uri(context: Context, uri: str) -> Artifact:
     target = parse_uri(uri)
     if target.key is not None:
         return await _get_key(context, target.key)
-    from kmnb.ops.named import load_version
-
     if target.address is None:
         raise BadRequest(uri, "names no artifact")
     return await load_version(context, target.address, target.version)
@@ -98,8 +97,6 @@ async def delete_artifact(context: Context, reference: Any) -> None:
     Raises:
         EnvelopeError: It is no reference.
     """
-    from kmnb.ops.named import remove_address, remove_version
-
     if isinstance(reference, str) and reference.startswith(SCHEME):
         target = parse_uri(reference)
         if target.address is not None and target.version is None:

@@ -1,30 +1,20 @@
-"""Named artifacts: versions from 0, immutable, latest by default, numbers never given out twice."""
+"""Find, list and remove named artifacts: latest by default, immutable versions, numbers never given out twice."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing
-from typing import Any
+from collections.abc import Mapping
 
 from kmnb.core.addresses import NamedAddress, parse_version_key, scope_prefix
-from kmnb.core.metadata import Attribute, ObjectInfo
-from kmnb.errors import AlreadyExists, ArtifactNotFound, BadRequest, StoreError, VersionConflict
-from kmnb.ops.content import Content, read_content
+from kmnb.core.metadata import Attribute
+from kmnb.errors import ArtifactNotFound, BadRequest
 from kmnb.ops.context import Context
 from kmnb.ops.handle import Artifact
 from kmnb.ops.handles import named_handle
-from kmnb.ops.numbers import change_counter, read_counter, reserve_number
-from kmnb.ops.store import write_object
-from kmnb.storage._source import blocks
+from kmnb.ops.numbers import change_counter, read_counter
 
 VERSIONS = "versions"
 """First segment of the records that count versions."""
-METADATA_MAX_BYTES = 32 * 1024
-"""Largest custom metadata of one version as JSON, in bytes."""
-PREDECESSOR_SECONDS = 30.0
-"""How long an append waits for the version before it, whose writer may have died."""
 
 
 def address_of(context: Context, name: str) -> NamedAddress:
@@ -44,133 +34,6 @@ def address_of(context: Context, name: str) -> NamedAddress:
 def counter_of(address: NamedAddress) -> str:
     """Key of the record that counts the versions of a name."""
     return f"{VERSIONS}/{address.key}"
-
-
-def told_of(address: NamedAddress, metadata: Mapping[str, Any] | None) -> dict[str, str]:
-    """Attributes that every version carries: its identity, and the caller's metadata as JSON."""
-    told: dict[str, str] = {}
-    if not address.is_short:
-        told[Attribute.IDENTITY] = json.dumps([address.app, address.user, address.session, address.filename])
-    if metadata:
-        try:
-            text = json.dumps(metadata, ensure_ascii=False, allow_nan=False)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise BadRequest("metadata", f"is no JSON object: {error}") from error
-        if len(text.encode("utf-8", "replace")) > METADATA_MAX_BYTES:
-            raise BadRequest("metadata", f"has more than {METADATA_MAX_BYTES} bytes as JSON", "Store it as data.")
-        told[Attribute.METADATA] = text
-    return told
-
-
-async def save_version(
-    context: Context,
-    address: NamedAddress,
-    data: Any,
-    *,
-    media_type: str | None = None,
-    metadata: Mapping[str, Any] | None = None,
-    expected_version: int | None = None,
-) -> Artifact:
-    """Store the next version of a name.
-
-    Args:
-        context: The workspace.
-        address: The name.
-        data: Text, bytes, a JSON value, a path, a file, or an iterator of bytes or text.
-        media_type: MIME type.
-        metadata: Custom metadata, a JSON object.
-        expected_version: Version that must be the latest; None for any.
-
-    Raises:
-        VersionConflict: Another version is the latest; names both.
-        StoreError: The store failed; nothing is visible.
-    """
-    content = await read_content(data, media_type=media_type, inline_max_bytes=0)
-    told = told_of(address, metadata)
-    if expected_version is not None:
-        latest = await latest_version(context, address)
-        if latest != expected_version:
-            raise VersionConflict(
-                f"artifact {address.name!a:.200}",
-                f"its latest version is {latest}, expected was {expected_version}",
-                "Load the latest version and try again.",
-                latest=latest,
-                expected=expected_version,
-            )
-    return await write_version(context, address, content, told=told)
-
-
-async def write_version(
-    context: Context, address: NamedAddress, content: Content, *, told: Mapping[str, str]
-) -> Artifact:
-    """Reserve the next number of a name and store content under it."""
-    floor = 0
-    for _ in range(3):
-        version = await reserve_number(context, counter_of(address), floor=floor)
-        key = address.version_key(version)
-        try:
-            info = await write_object(context.backend.named, key, content, told=told, name=address.filename)
-        except AlreadyExists:
-            # Somebody wrote there without our counter, or the counter was lost: go on behind what is there.
-            if not content.can_repeat:
-                raise
-            floor = max(await list_versions(context, address), default=-1) + 1
-        else:
-            return named_handle(context, info, address=address, version=version)
-    raise StoreError(f"artifact {address.name!a:.200}", "other writers take every number", "Try again.")
-
-
-async def append_version(context: Context, address: NamedAddress, chunk: Any, *, whole: bool = True) -> Artifact:
-    """Store a version that holds the previous bytes plus a chunk; version 0 on a missing name.
-
-    Args:
-        context: The workspace.
-        address: The name.
-        chunk: What is added.
-        whole: Whether the previous bytes come first; otherwise the version is the chunk alone.
-    """
-    content = await read_content(chunk, media_type=None, inline_max_bytes=0)
-    if not whole:
-        return await write_version(context, address, content, told={})
-    version = await reserve_number(context, counter_of(address))
-    before = await _predecessor(context, address, version)
-    if before is None:
-        joined, told = content, told_of(address, None)
-    else:
-        joined = Content(_joined(context, before, content), before.attributes.get(Attribute.CONTENT_TYPE), None)
-        told = {
-            name: before.attributes[name]
-            for name in (Attribute.METADATA, Attribute.IDENTITY)
-            if name in before.attributes
-        }
-    key = address.version_key(version)
-    info = await write_object(context.backend.named, key, joined, told=told, name=address.filename)
-    return named_handle(context, info, address=address, version=version)
-
-
-async def _predecessor(context: Context, address: NamedAddress, version: int) -> ObjectInfo | None:
-    """Wait until the version before is there; a writer that died leaves a gap, which is passed over."""
-    loop = asyncio.get_running_loop()
-    deadline, pause = loop.time() + PREDECESSOR_SECONDS, 0.005
-    while True:
-        below = [number for number in await list_versions(context, address) if number < version]
-        if version == 0 or (below and below[-1] == version - 1) or loop.time() > deadline:
-            break
-        counter, _ = await read_counter(context, counter_of(address))
-        if counter.is_gone(version - 1):
-            break
-        await asyncio.sleep(pause)
-        pause = min(pause * 1.5, 0.25)
-    return await context.backend.named.head(address.version_key(below[-1])) if below else None
-
-
-async def _joined(context: Context, before: ObjectInfo, content: Content) -> AsyncIterator[bytes]:
-    async with aclosing(context.backend.named.stream(before.key, info=before)) as walk:  # type: ignore[type-var]
-        async for block in walk:
-            yield block
-    async with aclosing(blocks(content.source)) as rest:
-        async for piece in rest:
-            yield bytes(piece)
 
 
 async def list_versions(context: Context, address: NamedAddress) -> list[int]:
@@ -276,22 +139,3 @@ async def remove_version(context: Context, address: NamedAddress, version: int) 
         lambda counter: counter.reserved(max(counter.following - 1, version)).without(version, now),
     )
     await context.backend.named.delete(address.version_key(version))
-
-
-async def keep_artifact(
-    context: Context, artifact: Artifact, address: NamedAddress, *, metadata: Mapping[str, Any] | None = None
-) -> Artifact:
-    """Copy an artifact to the next version of a name, with its lineage.
-
-    Raises:
-        ArtifactNotFound: It is no longer there.
-    """
-    area, info = await artifact.locate()
-    lineage = {"source": artifact.uri, "source_digest": info.digest}
-    told = {name: value for name, value in info.attributes.items() if name != Attribute.IDENTITY}
-    told |= told_of(address, {**(metadata or {}), "lineage": lineage})
-    version = await reserve_number(context, counter_of(address))
-    copied = await context.backend.named.put(
-        address.version_key(version), area.stream(info.key, info=info), create_only=True, attributes=told
-    )
-    return named_handle(context, copied, address=address, version=version)

@@ -78,7 +78,9 @@ def test_what_is_no_reference_is_refused(ws: Workspace, reference: Any) -> None:
         ws.get(reference)
 
 
-def test_listing_is_by_whole_segments_sorted_and_the_own_thread_by_default(ws: Workspace, names: dict[str, str]) -> None:
+def test_listing_is_by_whole_segments_sorted_and_the_own_thread_by_default(
+    ws: Workspace, names: dict[str, str]
+) -> None:
     for thread in ("t1", "t10", "t1-x", "t2"):
         for number in range(3):
             ws.put(f"{number}", tool=f"tool{number}", thread=thread)

@@ -152,7 +152,9 @@ def test_difficult_names_become_one_segment_each(ws: Workspace, names: dict[str,
     assert [found.key for found in ws.list(f"{names['namespace']}/pilot/..=2Ft=2A=3E")] == [art.key]
 
 
-@pytest.mark.parametrize("changes", [{"tool": ""}, {"tool": ".."}, {"tool": "t", "agent": ""}, {"tool": "t", "thread": ""}])
+@pytest.mark.parametrize(
+    "changes", [{"tool": ""}, {"tool": ".."}, {"tool": "t", "agent": ""}, {"tool": "t", "thread": ""}]
+)
 def test_names_that_make_no_key_are_refused(ws: Workspace, changes: dict[str, str]) -> None:
     with pytest.raises(KeySyntaxError):
         ws.put("d", **changes)
@@ -182,7 +184,8 @@ def test_a_failed_producer_can_be_told_from_an_empty_result(ws: Workspace) -> No
 
 def test_a_result_carries_the_digest_of_its_arguments(ws: Workspace) -> None:
     first, second, other = (
-        ws.put("d", tool="t", arguments=value).envelope()["argsDigest"] for value in ({"a": 1, "b": 2}, {"b": 2, "a": 1}, {})
+        ws.put("d", tool="t", arguments=value).envelope()["argsDigest"]
+        for value in ({"a": 1, "b": 2}, {"b": 2, "a": 1}, {})
     )
     assert first == second != other
 
