@@ -1,0 +1,89 @@
+"""The magics in a real kernel: what a notebook gets to see."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.frontends.jupyter import Kernel, running_kernel
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
+    folder: Path = tmp_path_factory.mktemp("kernel")
+    with running_kernel(folder, KMNB_URL=f"file://{folder}/store", KMNB_AGENT="ada") as kernel:
+        kernel.run("%load_ext kmnb")
+        kernel.run("%%artifact spill --tool rows --out s\nfor n in range(2000): print('row', n)")
+        kernel.run("art = s.artifact")
+        yield kernel
+
+
+KEY = "default/nocrew/default/ada/rows-0"
+
+
+def complete(kernel: Kernel, code: str) -> list[str]:
+    kernel.client.complete(code)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        reply = kernel.client.get_shell_msg(timeout=20)
+        if reply["msg_type"] == "complete_reply":
+            content = reply["content"]
+            return [code[: content["cursor_start"]] + match for match in content["matches"]]
+    raise AssertionError("no completion")
+
+
+def test_tab_completes_through_the_kernel(kernel):
+    assert complete(kernel, "%artifact he") == ["%artifact head"]
+    assert "%artifact head K --lines" in complete(kernel, "%artifact head K --")
+    assert complete(kernel, "%artifact head default/no") == [f"%artifact head {KEY}"]
+    assert complete(kernel, "%%compute --ti") == ["%%compute --timeout"]
+    assert "artifact" not in complete(kernel, "pri")
+
+
+def test_a_bundle_is_the_same_each_time_and_small(kernel):
+    one, two = kernel.shown("%artifact head art 5"), kernel.shown("%artifact head art 5")
+    assert one == two
+    assert one["text/plain"].split("\n")[1] == "row 0"
+    assert len(one["text/html"].encode()) <= 16_384
+    assert "<script" not in one["text/html"]
+    shown = kernel.shown("%artifact show art")
+    assert shown["application/vnd.kmnb.artifact.v1+json"]["key"] == KEY
+    assert "widget" not in str(sorted(shown))
+
+
+def test_an_error_is_one_line_on_the_wire(kernel):
+    (error,) = [
+        content for content in kernel.run("%artifact head a/b/c/d/e-9", fails=True) if content["kind"] == "error"
+    ]
+    assert error["ename"] == "ArtifactNotFound"
+    assert len(error["traceback"]) == 1
+    assert error["traceback"][0] == f"ArtifactNotFound [not-found]: {error['evalue']}"
+
+
+def test_showing_a_handle_makes_no_call(kernel):
+    kernel.run(
+        "import kmnb.storage.backends.file as backend\n"
+        "from kmnb import _bridge\n"
+        "calls = []\n"
+        "before = _bridge._Job.__init__\n"
+        "def counted(self, coroutine): calls.append(coroutine); before(self, coroutine)\n"
+        "_bridge._Job.__init__ = counted\n"
+    )
+    kernel.run(
+        "bundle = art._repr_mimebundle_(); text = repr(art), str(art), art.preview, art.size, dir(art), len(text := '')"
+    )
+    assert kernel.text("print(len(calls))") == "0\n"
+    kernel.run("_bridge._Job.__init__ = before")
+
+
+def test_a_shell_variable_like_text_is_not_expanded(kernel):
+    kernel.run("x = 5")
+    bundle = kernel.shown("%artifact grep art '$x{x}'")
+    assert "0" in bundle["text/plain"].split("\n")[0]
+
+
+def test_async_twins_work_under_top_level_await(kernel):
+    assert kernel.text("got = await art.head_async(1); print(got.values)") == "['row 0']\n"
