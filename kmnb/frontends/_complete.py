@@ -73,31 +73,25 @@ async def _listed(workspace: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def make_matcher(magics: Any) -> Any:
-    """Make the matcher that IPython asks on Tab.
+def answer(context: Any, magics: Any) -> dict[str, Any]:
+    """Answer IPython's question on Tab.
 
     Args:
+        context: What IPython knows of the cell and the cursor.
         magics: The magics whose lines are completed.
 
     Returns:
-        A matcher of IPython's second interface; it takes the lines of the magics for itself.
+        A result of IPython's second interface; the lines of the magics are taken from other matchers.
     """
-    names = Names(magics)
+    names = magics.names = magics.names or Names(magics)
+    found = matches(context.text_until_cursor, names, first_line=context.cursor_line == 0)
+    if found is None:
+        return {"completions": [], "suppress": False}
+    from IPython.core.completer import SimpleCompletion
 
-    def kmnb_matcher(context: Any) -> dict[str, Any]:
-        found = matches(context.text_until_cursor, names, first_line=context.cursor_line == 0)
-        if found is None:
-            return {"completions": [], "suppress": False}
-        from IPython.core.completer import SimpleCompletion
-
-        fragment, texts = found
-        shown = [SimpleCompletion(text=text, type="kmnb") for text in texts]
-        return {"completions": shown, "suppress": True, "ordered": True, "matched_fragment": fragment}
-
-    kmnb_matcher.matcher_api_version = 2  # type: ignore[attr-defined]
-    kmnb_matcher.matcher_identifier = "kmnb"  # type: ignore[attr-defined]
-    kmnb_matcher.matcher_priority = 100  # type: ignore[attr-defined]
-    return kmnb_matcher
+    fragment, texts = found
+    shown = [SimpleCompletion(text=text, type="kmnb") for text in texts]
+    return {"completions": shown, "suppress": True, "ordered": True, "matched_fragment": fragment}
 
 
 def matches(line: str, names: Any, *, first_line: bool = True) -> tuple[str, list[str]] | None:

@@ -9,12 +9,7 @@ from typing import Any
 from IPython.core.magic import Magics, cell_magic, line_cell_magic, magics_class, no_var_expand
 from traitlets import Bool
 
-from kmnb import _bridge
-from kmnb.core.display import visible
 from kmnb.errors import KmnbError
-from kmnb.frontends._forms import HelpAsked
-from kmnb.frontends._magic_forms import artifact_form, artifact_help, cell_form, compute_form
-from kmnb.frontends._magic_line import Line, check_variable
 
 
 @magics_class
@@ -29,20 +24,25 @@ class KmnbMagics(Magics):
         super().__init__(shell)
         self._workspace: Any = None
         self._default: Any = None
+        self.names: Any = None
 
     @no_var_expand
     @line_cell_magic
     def artifact(self, line: str, cell: str | None = None) -> Any:
         """List, show, query, store and remove artifacts; ``%artifact --help`` tells the sub-commands."""
         with self._short():
-            return self._run_artifact(line, cell)
+            from kmnb.frontends._magic_run import run_artifact
+
+            return run_artifact(self, line, cell)
 
     @no_var_expand
     @cell_magic
     def compute(self, line: str, cell: str) -> Any:
         """Run a program over artifacts in the sandbox; ``%%compute --help`` tells the options."""
         with self._short():
-            return self._run_compute(line, cell)
+            from kmnb.frontends._magic_run import run_compute
+
+            return run_compute(self, line, cell)
 
     def workspace(self) -> Any:
         """The workspace that the magics work on.
@@ -50,20 +50,22 @@ class KmnbMagics(Magics):
         It is the one of ``%artifact connect``, else the variable ``ws`` of the notebook, else a new one on the
         default store.
         """
-        mine = self._workspace
-        if mine is None:
-            named = self.shell.user_ns.get("ws")
-            if hasattr(named, "list_async") and hasattr(named, "spill_async"):
-                return named
-            from kmnb._connect import connect
-
-            mine = self._workspace = self._default = connect()
-        return mine
+        known = self.known_workspace()
+        if known is None:
+            known = self._default = self.connect()
+        return known
 
     def known_workspace(self) -> Any:
         """The same, but None where it would have to be opened first."""
         named = self.shell.user_ns.get("ws")
-        return self._workspace or (named if hasattr(named, "list_async") else None)
+        return self._workspace or (named if hasattr(named, "spill_async") else None)
+
+    def connect(self, url: str | None = None, **names: Any) -> Any:
+        """Open a workspace and work on it from now on."""
+        from kmnb._connect import connect
+
+        self._workspace = connect(url, **names)
+        return self._workspace
 
     def let_go(self) -> None:
         """Forget the workspace, and close it where nobody else can hold it; called on unload."""
@@ -75,51 +77,10 @@ class KmnbMagics(Magics):
     def _short(self) -> Iterator[None]:
         try:
             yield
-        except HelpAsked as asked:
-            print(asked.args[0])
         except KmnbError as error:
             if self.short_errors:
                 _shorten(error)
             raise
-
-    def _run_artifact(self, line: str, cell: str | None) -> Any:
-        read = Line(line, self.shell.user_ns, "%artifact")
-        if not read.words or read.words[0] in ("--help", "-h", "help"):
-            raise HelpAsked(artifact_help(read.words[1:]))
-        from kmnb.ops.commands import find_command
-
-        command = find_command(read.words[0])
-        if cell is None:
-            given, extra = artifact_form(command).parse(read.words[1:])
-            from kmnb.frontends._input import read_source
-
-            return self._keep(extra, self._call(command, read_source(command, read.restore(given))))
-        from kmnb.frontends._magic_cell import data_of_cell
-
-        given, extra = cell_form(command).parse(read.words[1:])
-        return self._keep(extra, self._call(command, read.restore(given) | {"source": data_of_cell(self.shell, cell)}))
-
-    def _run_compute(self, line: str, cell: str) -> Any:
-        from kmnb.ops.commands import find_command
-
-        read = Line(line, self.shell.user_ns, "%%compute")
-        given, extra = compute_form().parse(read.words)
-        return self._keep(extra, self._call(find_command("run"), read.restore(given) | {"source": cell}), shown=True)
-
-    def _call(self, command: Any, given: dict[str, Any]) -> Any:
-        if command.name == "connect":
-            from kmnb._connect import connect
-
-            self._workspace = connect(given.pop("url") or None, **given)
-            return self._workspace
-        return _bridge.run(command.handler(self.workspace(), given))
-
-    def _keep(self, extra: dict[str, Any], answer: Any, *, shown: bool = False) -> Any:
-        name = check_variable(extra["out"])
-        if name is None:
-            return answer
-        self.shell.user_ns[name] = answer
-        return answer if shown else None
 
 
 def _shorten(error: Any) -> None:
@@ -129,7 +90,21 @@ def _shorten(error: Any) -> None:
 
 def short_text(error: KmnbError) -> str:
     """Write an error as one line: its kind, its code, and its message with the next step."""
+    from kmnb.core.display import visible
+
     return f"{type(error).__name__} [{error.code}]: {visible(str(error)).replace(chr(10), ' ')}"
+
+
+def _artifact_help() -> str:
+    from kmnb.frontends._magic_forms import artifact_help
+
+    return artifact_help()
+
+
+def _compute_help() -> str:
+    from kmnb.frontends._magic_forms import compute_form
+
+    return compute_form().help()
 
 
 def _documented(magic: Any, text: Callable[[], str]) -> None:
@@ -137,5 +112,5 @@ def _documented(magic: Any, text: Callable[[], str]) -> None:
     magic.getdoc = text
 
 
-_documented(KmnbMagics.artifact, artifact_help)
-_documented(KmnbMagics.compute, lambda: compute_form().help())
+_documented(KmnbMagics.artifact, _artifact_help)
+_documented(KmnbMagics.compute, _compute_help)

@@ -5,8 +5,7 @@ Nothing of the store, the sips or the widgets is imported before a magic is used
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from kmnb.frontends._frontend import Frontend
@@ -15,9 +14,8 @@ _KINDS = ("line", "cell")
 _NAMES = ("artifact", "compute")
 
 
-@dataclass
-class _Loaded:
-    """What was there before, so that it can be put back."""
+class _Loaded(NamedTuple):
+    """What was loaded, and what was there before, so that it can be put back."""
 
     magics: Any
     matcher: Any
@@ -36,7 +34,6 @@ def load(shell: Any) -> None:
     """
     if shell in _loaded:
         return
-    from kmnb.frontends._complete import make_matcher
     from kmnb.frontends._magic_class import KmnbMagics
 
     manager = shell.magics_manager
@@ -44,7 +41,7 @@ def load(shell: Any) -> None:
     registered = manager.registry.get(KmnbMagics.__name__)
     magics = KmnbMagics(shell=shell)
     manager.register(magics)
-    matcher = make_matcher(magics)
+    matcher = _matcher(magics)
     shell.Completer.custom_matchers.append(matcher)
     _loaded[shell] = _Loaded(magics, matcher, before, registered)
 
@@ -66,6 +63,20 @@ def unload(shell: Any) -> None:
         if any(found is member for found in group):
             group.remove(member)
     state.magics.let_go()
+
+
+def _matcher(magics: Any) -> Any:
+    """Make what IPython asks on Tab; its work is imported when it is asked first."""
+
+    def kmnb_matcher(context: Any) -> Any:
+        from kmnb.frontends._complete import answer
+
+        return answer(context, magics)
+
+    kmnb_matcher.matcher_api_version = 2  # type: ignore[attr-defined]
+    kmnb_matcher.matcher_identifier = "kmnb"  # type: ignore[attr-defined]
+    kmnb_matcher.matcher_priority = 100  # type: ignore[attr-defined]
+    return kmnb_matcher
 
 
 def _restore(table: dict[str, Any], name: str, before: Any) -> None:

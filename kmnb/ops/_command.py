@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from kmnb.core.describe import Operation, Param
 
-Handler = Callable[[Any, Mapping[str, Any]], Awaitable[Any]]
+Handler = Callable[[Any, Mapping[str, Any]], Coroutine[Any, Any, Any]]
 """Called with a workspace and complete arguments; gives an object that can show itself."""
 Effect = Literal["read", "write", "delete"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -17,13 +17,29 @@ from kmnb.ops.sip import sip_names, sip_operation
 __all__ = ["Command", "commands", "defaults", "find_command", "listing_of"]
 
 
+class _Commands(Mapping[str, Command]):
+    """The declared commands, and one for each installed sip, which is loaded when it is asked for."""
+
+    def __init__(self) -> None:
+        modules = (_commands_store, _commands_clean, _commands_named, _commands_compute)
+        self._known = {found.name: found for module in modules for found in module.COMMANDS}
+
+    def __getitem__(self, name: str) -> Command:
+        if name not in self._known and name in sip_names():
+            self._known[name] = _sip_command(name)
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*self._known, *sip_names())))
+
+    def __len__(self) -> int:
+        return len({*self._known, *sip_names()})
+
+
 @cache
 def commands() -> Mapping[str, Command]:
     """Every command by name: the declared ones, and one for each sip that is installed."""
-    modules = (_commands_store, _commands_clean, _commands_named, _commands_compute)
-    declared = (found for module in modules for found in module.COMMANDS)
-    sips = (_sip_command(name) for name in sip_names())
-    return {command.name: command for command in (*declared, *sips)}
+    return _Commands()
 
 
 def _sip_command(name: str) -> Command:

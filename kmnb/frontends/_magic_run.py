@@ -1,0 +1,63 @@
+"""What happens when a magic is called: read its line, carry the command out, keep the answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kmnb import _bridge
+from kmnb.frontends._forms import HelpAsked
+from kmnb.frontends._input import read_source
+from kmnb.frontends._magic_forms import artifact_form, artifact_help, cell_form, compute_form
+from kmnb.frontends._magic_line import Line, check_variable
+from kmnb.ops.commands import Command, find_command
+
+
+def run_artifact(magics: Any, line: str, cell: str | None) -> Any:
+    """Carry out ``%artifact``, or ``%%artifact`` where there is a cell."""
+    try:
+        return _artifact(magics, line, cell)
+    except HelpAsked as asked:
+        print(asked.args[0])
+        return None
+
+
+def _artifact(magics: Any, line: str, cell: str | None) -> Any:
+    read = Line(line, magics.shell.user_ns, "%artifact")
+    if not read.words or read.words[0] in ("--help", "-h", "help"):
+        raise HelpAsked(artifact_help(read.words[1:]))
+    command = find_command(read.words[0])
+    if cell is None:
+        given, extra = artifact_form(command).parse(read.words[1:])
+        return _keep(magics, extra, _call(magics, command, read_source(command, read.restore(given))))
+    from kmnb.frontends._magic_cell import data_of_cell
+
+    given, extra = cell_form(command).parse(read.words[1:])
+    given = read.restore(given) | {"source": data_of_cell(magics.shell, cell)}
+    return _keep(magics, extra, _call(magics, command, given))
+
+
+def run_compute(magics: Any, line: str, cell: str) -> Any:
+    """Carry out ``%%compute``; its outcome is shown also where it goes to a variable."""
+    try:
+        read = Line(line, magics.shell.user_ns, "%%compute")
+        given, extra = compute_form().parse(read.words)
+    except HelpAsked as asked:
+        print(asked.args[0])
+        return None
+    outcome = _call(magics, find_command("run"), read.restore(given) | {"source": cell})
+    _keep(magics, extra, outcome)
+    return outcome
+
+
+def _call(magics: Any, command: Command, given: dict[str, Any]) -> Any:
+    if command.name == "connect":
+        return magics.connect(given.pop("url") or None, **given)
+    return _bridge.run(command.handler(magics.workspace(), given))
+
+
+def _keep(magics: Any, extra: dict[str, Any], answer: Any) -> Any:
+    name = check_variable(extra["out"])
+    if name is None:
+        return answer
+    magics.shell.user_ns[name] = answer
+    return None
