@@ -10,6 +10,8 @@ from urllib.parse import unquote, urlsplit
 from kmnb.core.bounds import CONNECT_SECONDS, REQUEST_SECONDS
 from kmnb.errors import BadRequest
 from kmnb.storage._urls import public_url, split_url, take_options
+from kmnb.storage.backends import _nats_login as logins
+from kmnb.storage.backends._nats_login import Login
 
 DISCUSSIONS = "kubemoot_discussion_artifacts"
 """Default bucket of discussion artifacts."""
@@ -25,6 +27,7 @@ _OPTIONS: Mapping[str, Any] = {
     "replicas": 1,
     "connect_seconds": CONNECT_SECONDS,
     "request_seconds": REQUEST_SECONDS,
+    **logins.OPTIONS,
 }
 
 
@@ -46,8 +49,8 @@ class Address:
     """Longest time that connecting may take."""
     request_seconds: float
     """Longest time that one request may take, reconnects included."""
-    login: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """Arguments of the NATS client that log in; secret."""
+    login: Login = field(default_factory=Login, repr=False)
+    """Credentials."""
 
     @property
     def shown(self) -> str:
@@ -63,19 +66,21 @@ def read_address(url: str, options: Mapping[str, Any]) -> Address:
     """
     parts = split_url(url)
     chosen = take_options(parts, options, _OPTIONS)
-    if not parts.host:
+    login, server = logins.read_login({**_user_info(url), **{name: chosen[name] for name in logins.OPTIONS}})
+    hosts = parts.host or split_url(server or "nats://").host
+    if not hosts:
         raise BadRequest(f"store URL {public_url(url)!r}", "it names no host", "Write nats://host:4222")
     bucket = chosen["bucket"] or parts.path or DISCUSSIONS
     names = [_bucket(bucket), _bucket(chosen["named_bucket"]), _bucket(chosen["records_bucket"])]
     return Address(
-        servers=tuple(_server(parts.scheme, host) for host in parts.host.split(",")),
+        servers=tuple(_server("nats", host) for host in hosts.split(",")),
         bucket=names[0],
         named_bucket=names[1],
         records_bucket=names[2],
         replicas=int(_number(chosen, "replicas", (1, 5))),
         connect_seconds=_number(chosen, "connect_seconds", (0.05, 3600)),
         request_seconds=_number(chosen, "request_seconds", (0.05, 3600)),
-        login=_user_info(url),
+        login=login,
     )
 
 
@@ -96,7 +101,7 @@ def _user_info(url: str) -> dict[str, Any]:
         return {}
     user, colon, password = info.partition(":")
     if not colon:
-        return {"token": unquote(user)}
+        return {"token": unquote(user)} if user else {}
     return {"user": unquote(user), "password": unquote(password)}
 
 

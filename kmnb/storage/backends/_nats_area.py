@@ -12,8 +12,8 @@ from kmnb.storage._keys import check_key, check_prefix, is_below
 from kmnb.storage._protocols import Attributes, Progress, Source
 from kmnb.storage.backends._nats_bucket import Bucket
 from kmnb.storage.backends._nats_chunks import ChunkReader
+from kmnb.storage.backends._nats_lane import Lanes
 from kmnb.storage.backends._nats_layout import Meta, Place, all_metas, meta_name, meta_subject, read_meta, write_meta
-from kmnb.storage.backends._nats_link import Link
 from kmnb.storage.backends._nats_stream import Stored
 from kmnb.storage.backends._nats_writer import ObjectWriter
 
@@ -24,9 +24,10 @@ LINKS_MAX = 4
 class NatsArea:
     """An object area in a JetStream object store."""
 
-    def __init__(self, bucket: Bucket) -> None:
+    def __init__(self, bucket: Bucket, lanes: Lanes) -> None:
         self.bucket = bucket
-        self._reader = ChunkReader(bucket)
+        self._lanes = lanes
+        self._reader = ChunkReader(bucket, lanes)
         self._others: dict[str, NatsArea] = {}
 
     async def put(
@@ -40,14 +41,38 @@ class NatsArea:
     ) -> ObjectInfo:
         """Store an object; see the protocol."""
         previous = await self._meta(check_key(key))
-        if create_only and previous is not None and not previous.deleted:
-            raise AlreadyExists(f"object {key}", "there is one already", "Choose another key")
-        writer = ObjectWriter(self.bucket, key, previous)
-        meta = await writer.write(source, create_only=create_only, attributes=attributes, progress=progress)
-        if previous is not None and previous.chunks:
-            await self.bucket.purge(previous.chunk_subject, thing=f"object {key}")
-        stored = await self._meta(key)
-        return (stored if stored is not None and stored.sequence == meta.sequence else meta).info()
+        if create_only:
+            _refuse_taken(key, previous)
+        writer = ObjectWriter(self.bucket, self._lanes, key)
+        try:
+            document = await writer.write(source, attributes, progress)
+            meta, replaced = await self._commit(writer, document, previous, create_only=create_only)
+        except BaseException:
+            await writer.undo()
+            raise
+        if replaced is not None and replaced.chunks:
+            await self.bucket.purge(replaced.chunk_subject, thing=f"object {key}")
+        return meta.info()
+
+    async def _commit(
+        self, writer: ObjectWriter, document: bytes, previous: Meta | None, *, create_only: bool
+    ) -> tuple[Meta, Meta | None]:
+        """Make an object visible; give its meta, and the one that it replaced, which nobody else did."""
+        while True:
+            try:
+                await writer.commit(document, previous.sequence if previous is not None else 0)
+            except AlreadyExists:
+                current = await self._meta(writer.key)
+                if current is None or current.nuid != writer.nuid:
+                    if create_only:
+                        _refuse_taken(writer.key, current)
+                    previous = current
+                    continue
+            stored = await self._meta(writer.key)
+            if stored is None or stored.nuid != writer.nuid:
+                # Replaced again in the meantime; what we tell is what we wrote.
+                stored = read_meta(self.bucket.name, document, sequence=0, stored_at=None)
+            return stored, previous
 
     async def head(self, key: str) -> ObjectInfo:
         """Tell the facts; see the protocol."""
@@ -133,7 +158,7 @@ class NatsArea:
         if re.fullmatch(r"[A-Za-z0-9_-]{1,200}", bucket) is None:
             raise StoreError(f"bucket {bucket!r}", "no bucket can have that name")
         if bucket not in self._others:
-            self._others[bucket] = NatsArea(await Bucket.find(self.bucket.link, bucket))
+            self._others[bucket] = NatsArea(await Bucket.find(self.bucket.link, bucket), self._lanes)
         return self._others[bucket]
 
     async def _reader_of(self, place: Place) -> ChunkReader:
@@ -152,6 +177,6 @@ class NatsArea:
                 continue
 
 
-async def open_area(link: Link, name: str, *, ttl_seconds: int | None) -> NatsArea:
-    """Open the area of a bucket, which is made when it is missing."""
-    return NatsArea(await Bucket.open(link, name, ttl_seconds=ttl_seconds))
+def _refuse_taken(key: str, current: Meta | None) -> None:
+    if current is not None and not current.deleted:
+        raise AlreadyExists(f"object {key}", "there is one already", "Choose another key")

@@ -1,4 +1,4 @@
-"""Reading an object's chunks: the place of a chunk, ranges, and whole objects."""
+"""Reading an object's chunks: ranges, and whole objects. The transfer understands, this goes on after a loss."""
 
 from __future__ import annotations
 
@@ -6,106 +6,184 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import AsyncGenerator
-from typing import Any
+from contextlib import aclosing
+from functools import partial
 
 from kmnb.core.bounds import MIB, WINDOW_BYTES
-from kmnb.errors import DigestMismatch
+from kmnb.errors import DigestMismatch, StoreUnavailable
+from kmnb.storage._threads import in_thread
 from kmnb.storage.backends._nats_bucket import Bucket
+from kmnb.storage.backends._nats_feeds import ConsumerFeed, DirectFeed, Feed
+from kmnb.storage.backends._nats_lane import Lanes
 from kmnb.storage.backends._nats_layout import Place
-from kmnb.storage.backends._nats_stream import Stored
+from kmnb.storage.backends._nats_locate import Layout, Locator
+from kmnb.storage.backends._nats_transfer import ChunkTransfer, Gap, Lost
 
-AHEAD = 8
-"""Chunks asked for ahead of the reader."""
 CACHE_BYTES = 8 * MIB
 """How much of the chunks read last is kept for the next range."""
+STALL_SECONDS = 5.0
+"""How long nothing may come before the lane is given up for another."""
+LAG_SECONDS = 5.0
+"""How long a replica may lack what the leader has."""
+PAUSE_SECONDS = 0.1
+"""Pause before a lost or lagging read is taken up again."""
 
 
 class ChunkReader:
     """Reads chunks of one bucket."""
 
-    def __init__(self, bucket: Bucket) -> None:
+    def __init__(self, bucket: Bucket, lanes: Lanes) -> None:
         self.bucket = bucket
+        self._lanes = lanes
+        self._locator = Locator(bucket, lanes)
         self._cache: OrderedDict[tuple[str, int], bytes] = OrderedDict()
         self._cached = 0
 
     async def read_range(self, place: Place, start: int, end: int, *, key: str) -> bytes:
-        """Read bytes from ``start`` to ``end``, exclusive, of an object of a known place."""
-        first, last = start // place.chunk_bytes, (end - 1) // place.chunk_bytes
-        parts = []
-        sequence = 0
-        for number in range(first, last + 1):
-            data, sequence = await self._chunk(place, number, key=key, after=sequence)
-            parts.append(data)
-        skip = start - first * place.chunk_bytes
-        return b"".join(parts)[skip : skip + end - start]
+        """Read bytes from ``start`` to ``end``, exclusive, of an object of a known place.
 
-    async def _chunk(self, place: Place, number: int, *, key: str, after: int) -> tuple[bytes, int]:
-        known = self._cache.get((place.nuid, number))
+        Raises:
+            DigestMismatch: Its chunks do not add up.
+        """
+        layout = await self._locator.layout(place, key=key)
+        first, last = layout.index(start), layout.index(end - 1)
+        chunks = [chunk async for chunk in self._chunks(place, first, end=last + 1, layout=layout, key=key)]
+        skip = start - layout.offset(first)
+        if len(chunks) == 1:
+            return chunks[0][skip : skip + end - start]
+        chunks[0] = chunks[0][skip:]
+        chunks[-1] = chunks[-1][: end - layout.offset(last)]
+        return b"".join(chunks)
+
+    async def _chunks(
+        self, place: Place, first: int, *, end: int, layout: Layout, key: str
+    ) -> AsyncGenerator[bytes, None]:
+        """Walk single chunks; what was read a moment ago is not read again."""
+        index = first
+        while index < end and (known := self._recall(place.nuid, index)) is not None:
+            yield known
+            index += 1
+        if index == end:
+            return
+        async with aclosing(self._walk(place, index, end=end, layout=layout, key=key)) as walk:
+            async for chunk in walk:
+                if len(chunk) != layout.size(index):
+                    raise DigestMismatch(f"object {key}", f"chunk {index} has {len(chunk)} bytes, not what it should")
+                if index >= end - 2:
+                    self._remember(place.nuid, index, chunk)
+                index += 1
+                yield chunk
+
+    def _recall(self, nuid: str, index: int) -> bytes | None:
+        known = self._cache.get((nuid, index))
         if known is not None:
-            self._cache.move_to_end((place.nuid, number))
-            return known, 0
-        stored = await self._find(place, number, key=key, after=after)
-        if len(stored.data) != min(place.chunk_bytes, place.size - number * place.chunk_bytes):
-            raise DigestMismatch(f"object {key}", f"chunk {number} has {len(stored.data)} bytes, not what it should")
-        self._remember(place.nuid, number, stored.data)
-        return stored.data, stored.sequence + 1
+            self._cache.move_to_end((nuid, index))
+        return known
 
-    async def _find(self, place: Place, number: int, *, key: str, after: int = 0) -> Stored:
-        """Find the n-th chunk: chunks written without a pause lie just before the meta message."""
-        low, high = 1, place.sequence
-        guess = after or place.sequence - place.chunks + number
-        for _ in range(64):
-            guess = max(low, min(guess, high))
-            stored = await self.bucket.next(place.chunk_subject, guess, thing=f"object {key}")
-            if stored is None:
-                high = guess - 1
-                if high < low:
-                    break
-                guess = (low + high) // 2
-                continue
-            index = place.chunks - 1 - (stored.pending or 0)
-            if index == number:
-                return stored
-            if index > number:
-                high = guess - 1
-                guess = min(stored.sequence - (index - number), high)
-            else:
-                low = stored.sequence + 1
-                guess = stored.sequence + (number - index)
-            if high < low:
-                break
-        raise DigestMismatch(f"object {key}", f"chunk {number} of {place.chunks} is not there")
-
-    def _remember(self, nuid: str, number: int, data: bytes) -> None:
-        self._cache[nuid, number] = data
-        self._cached += len(data)
+    def _remember(self, nuid: str, index: int, data: bytes) -> None:
+        self._cached += len(data) - len(self._cache.pop((nuid, index), b""))
+        self._cache[nuid, index] = data
         while self._cached > CACHE_BYTES:
             _, dropped = self._cache.popitem(last=False)
             self._cached -= len(dropped)
 
     async def stream(self, place: Place, *, key: str) -> AsyncGenerator[bytes, None]:
-        """Read all of it in order; size and digest are checked before the end."""
-        digest, done = hashlib.sha256(), 0
-        first = place.sequence - place.chunks
-        pending: list[asyncio.Task[Stored | None]] = []
-        try:
-            for number in range(place.chunks):
-                while len(pending) < min(AHEAD, place.chunks - number):
-                    ahead = number + len(pending)
-                    pending.append(asyncio.ensure_future(self._ahead(place, first + ahead, key)))
-                stored = await pending.pop(0)
-                if stored is None or place.chunks - 1 - (stored.pending or 0) != number:
-                    stored = await self._find(place, number, key=key)
-                    first = stored.sequence - number
-                await asyncio.to_thread(digest.update, stored.data)
-                done += len(stored.data)
-                for begin in range(0, len(stored.data), WINDOW_BYTES):
-                    yield stored.data[begin : begin + WINDOW_BYTES]
-        finally:
-            for task in pending:
-                task.cancel()
-        if done != place.size or (place.digest is not None and digest.digest() != place.digest):
-            raise DigestMismatch(f"object {key}", "size or sha256 are not those that were stored")
+        """Read all of it in order; size and digest are checked before the end.
 
-    def _ahead(self, place: Place, sequence: int, key: str) -> Any:
-        return self.bucket.next(place.chunk_subject, sequence, thing=f"object {key}")
+        Raises:
+            DigestMismatch: Short, long, changed or corrupt.
+        """
+        digest, done = hashlib.sha256(), 0
+        hashing = asyncio.ensure_future(in_thread(partial(digest.update, b"")))
+        try:
+            async with aclosing(self._walk(place, 0, end=place.chunks, layout=None, key=key)) as walk:
+                async for window in walk:
+                    await hashing
+                    hashing = asyncio.ensure_future(in_thread(partial(digest.update, window)))
+                    done += len(window)
+                    for begin in range(0, len(window), WINDOW_BYTES):
+                        yield window[begin : begin + WINDOW_BYTES]
+            await hashing
+        finally:
+            await asyncio.wait({hashing})
+        if done != place.size:
+            raise DigestMismatch(f"object {key}", f"it has {done} bytes, {place.size} were stored")
+        if place.digest is not None and digest.digest() != place.digest:
+            raise DigestMismatch(f"object {key}", "its sha256 is not that of what was stored")
+
+    async def _walk(
+        self, place: Place, first: int, *, end: int, layout: Layout | None, key: str
+    ) -> AsyncGenerator[bytes, None]:
+        """Walk chunks from ``first`` to ``end``, exclusive: one by one with a layout, else joined to windows."""
+        if first >= end:
+            return
+        feed = self._feed(place, key)
+        transfer = ChunkTransfer(place, feed, first, end=end, key=key, joins=layout is None)
+        effort = _Effort(self.bucket, place, key)
+        start = self._locator.guess(place, first, layout)
+        try:
+            while not transfer.is_done:
+                try:
+                    async with self._lanes.lane(f"object {key}") as lane:
+                        await feed.start(start)
+                        transfer.begin(lane, start)
+                        while not transfer.is_done:
+                            window = await transfer.window(STALL_SECONDS)
+                            effort.renew()
+                            yield window
+                except (Lost, StoreUnavailable) as error:
+                    await effort.after_loss(error)
+                    start = transfer.resume_sequence() or start
+                except Gap as gap:
+                    known = transfer.resume_sequence()
+                    start = known or await self._locator.find(place, first, key=key)
+                    await effort.after_gap(gap, is_first=known is None and first > 0)
+            self._locator.remember(place, end, transfer.resume_sequence())
+        finally:
+            await feed.stop()
+
+    def _feed(self, place: Place, key: str) -> Feed:
+        if self.bucket.sends_batches:
+            return DirectFeed(self.bucket, place.chunk_subject)
+        return ConsumerFeed(self.bucket, place.chunk_subject, thing=f"object {key}")
+
+
+class _Effort:
+    """How long it is worth going on after losses and gaps."""
+
+    def __init__(self, bucket: Bucket, place: Place, key: str) -> None:
+        self._bucket, self._place, self._key = bucket, place, key
+        self._loop = asyncio.get_running_loop()
+        self._gaps = 0
+        self.renew()
+
+    def renew(self) -> None:
+        """Take note that something came."""
+        self._since = self._loop.time()
+
+    async def after_loss(self, error: Exception) -> None:
+        """Pause before the next try, or give up.
+
+        Raises:
+            StoreUnavailable: Nothing came within the request time-out.
+        """
+        address = self._bucket.link.address
+        if self._loop.time() - self._since > address.request_seconds:
+            if isinstance(error, StoreUnavailable):
+                raise error
+            reason = f"{address.shown} did not send it in time"
+            raise StoreUnavailable(f"object {self._key}", reason, "Is the server up?", server=address.shown) from error
+        await asyncio.sleep(PAUSE_SECONDS)
+
+    async def after_gap(self, gap: Gap, *, is_first: bool) -> None:
+        """Allow one better guess at the place, and replicas some time to catch up.
+
+        Raises:
+            DigestMismatch: The chunks are not there.
+        """
+        self._gaps += 1
+        if is_first and self._gaps == 1:
+            return
+        if self._bucket.replicas == 1 or self._loop.time() - self._since > LAG_SECONDS:
+            raise DigestMismatch(f"object {self._key}", str(gap)) from gap
+        await asyncio.sleep(PAUSE_SECONDS)

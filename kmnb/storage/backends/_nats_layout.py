@@ -22,6 +22,8 @@ CHUNK_BYTES = 128 * 1024
 """Size of the chunks that kmnb writes, as all NATS clients do by default."""
 LARGEST_CHUNK_BYTES = 64 * 1024 * 1024
 """Largest chunk that is believed; nats-server refuses a larger ``max_payload``."""
+EVEN = "kmnb_even_chunks"
+"""Field of kmnb's meta documents; other clients ignore it."""
 _DIGEST = "SHA-256="
 
 
@@ -40,7 +42,9 @@ class Meta:
     chunks: int
     """Number of chunks."""
     chunk_bytes: int
-    """Largest chunk in bytes, as the writer declared it."""
+    """Largest chunk in bytes, as the writer declared it; 0 where it did not."""
+    is_even: bool
+    """Whether the writer vouches that all chunks but the last have that size."""
     digest: bytes | None
     """Raw sha256; None where the writer gave none."""
     deleted: bool
@@ -61,7 +65,16 @@ class Meta:
 
     def info(self, key: str | None = None) -> ObjectInfo:
         """Give the facts as every backend tells them; ``key`` is another name that led here."""
-        place = Place(self.bucket, self.nuid, self.size, self.chunks, self.chunk_bytes, self.digest, self.sequence)
+        place = Place(
+            bucket=self.bucket,
+            nuid=self.nuid,
+            sequence=self.sequence,
+            size=self.size,
+            chunks=self.chunks,
+            chunk_bytes=min(self.chunk_bytes or self.size, LARGEST_CHUNK_BYTES) or 1,
+            is_even=self.is_even and self.chunk_bytes > 0,
+            digest=self.digest,
+        )
         return ObjectInfo(
             key=self.name if key is None else key,
             size=self.size,
@@ -80,26 +93,37 @@ class Place:
     """Bucket that holds the chunks."""
     nuid: str
     """Last token of their subject."""
+    sequence: int
+    """Place of the meta message; the chunks lie before it."""
     size: int
     """Size of the object in bytes."""
     chunks: int
     """Number of chunks."""
     chunk_bytes: int
     """Largest chunk in bytes."""
+    is_even: bool
+    """Whether all chunks but the last are known to have that size."""
     digest: bytes | None
     """Raw sha256 of the object."""
-    sequence: int
-    """Place of the meta message; the chunks lie before it."""
 
     @property
     def chunk_subject(self) -> str:
         """Subject that all chunks share."""
         return chunk_subject(self.bucket, self.nuid)
 
+    @property
+    def may_be_even(self) -> bool:
+        """Whether the number of chunks is the least that the size needs, as it must be for even ones."""
+        return self.chunks == -(-self.size // self.chunk_bytes)
+
+    def chunk_size(self, index: int) -> int:
+        """Tell the size of a chunk of an object with even ones."""
+        return min(self.chunk_bytes, self.size - index * self.chunk_bytes)
+
     def identity(self) -> str:
         """Write it as one text."""
-        digest = "" if self.digest is None else self.digest.hex()
-        return f"{self.bucket}:{self.nuid}:{self.sequence}:{self.size}:{self.chunks}:{self.chunk_bytes}:{digest}"
+        numbers = f"{self.sequence}:{self.size}:{self.chunks}:{self.chunk_bytes}:{int(self.is_even)}"
+        return f"{self.bucket}:{self.nuid}:{numbers}:{'' if self.digest is None else self.digest.hex()}"
 
     @classmethod
     def of(cls, info: ObjectInfo) -> Place:
@@ -109,12 +133,12 @@ class Place:
             StoreError: The info is of another backend.
         """
         try:
-            bucket, nuid, sequence, size, chunks, chunk_bytes, digest = (info.identity or "").split(":")
-            return cls(
-                bucket, nuid, int(size), int(chunks), int(chunk_bytes), bytes.fromhex(digest) or None, int(sequence)
-            )
+            bucket, nuid, *numbers, digest = (info.identity or "").split(":")
+            sequence, size, chunks, chunk_bytes, is_even = map(int, numbers)
+            raw = bytes.fromhex(digest) or None
         except ValueError:
             raise StoreError(f"object {info.key}", "its facts do not come from a NATS store") from None
+        return cls(bucket, nuid, sequence, size, chunks, chunk_bytes, is_even == 1, raw)
 
 
 def stream_name(bucket: str) -> str:
@@ -188,7 +212,8 @@ def read_meta(bucket: str, data: bytes, *, sequence: int, stored_at: datetime | 
             nuid=_text(info.get("nuid") or ""),
             size=_count(info.get("size") or 0),
             chunks=_count(info.get("chunks") or 0),
-            chunk_bytes=_count(options.get("max_chunk_size") or CHUNK_BYTES) or CHUNK_BYTES,
+            chunk_bytes=_count(options.get("max_chunk_size") or 0),
+            is_even=info.get(EVEN) is True,
             digest=read_digest(info.get("digest")),
             deleted=info.get("deleted") is True,
             link=_link(options.get("link")),

@@ -32,6 +32,7 @@ class Link:
         self._pid = os.getpid()
         self._opening = asyncio.Lock()
         self._waiting: dict[str, set[asyncio.Future[Msg]]] = {}
+        self.server_version: tuple[int, int] = (0, 0)
         self.requests = 0
         self.received_bytes = 0
 
@@ -70,7 +71,7 @@ class Link:
                     connect_timeout=max(1, int(address.connect_seconds)),
                     max_reconnect_attempts=1,
                     reconnect_time_wait=0,
-                    **address.login,
+                    **address.login.client_arguments(),
                 )
         except BaseException as error:
             await _close_quietly(client)
@@ -78,6 +79,8 @@ class Link:
                 raise
             reason = _telling(seen, error)
             raise failures.translate(reason, f"NATS server {address.shown}", address.shown) from error
+        version = client.connected_server_version
+        self.server_version = (version.major, version.minor)
         client.options |= {"max_reconnect_attempts": -1, "reconnect_time_wait": 0.2}
         return client
 

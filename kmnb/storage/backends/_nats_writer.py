@@ -1,134 +1,186 @@
-"""Writing an object: chunks in a window of publishes in flight, then the meta message that makes it visible."""
+"""Writing an object: chunks first, then the meta message that makes it visible; on a failure nothing stays."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
-import json
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack, aclosing
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
-from kmnb.errors import AlreadyExists, StoreUnavailable
+from kmnb.errors import AlreadyExists, KmnbError, StoreError, StoreUnavailable
 from kmnb.storage._protocols import Attributes, Progress, Source
 from kmnb.storage._source import blocks, known_size
+from kmnb.storage._threads import in_thread
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_bucket import Bucket
-from kmnb.storage.backends._nats_layout import CHUNK_BYTES, Meta, meta_subject, read_meta, write_digest, write_meta
+from kmnb.storage.backends._nats_lane import Lane, Lanes
+from kmnb.storage.backends._nats_layout import CHUNK_BYTES, EVEN, chunk_subject, meta_subject, write_digest, write_meta
+from kmnb.storage.backends._nats_sender import Broken, ChunkSender
 
-WINDOW_CHUNKS = 32
-"""Chunks in flight: published and not yet acknowledged."""
-ACK_SECONDS = 10.0
-"""How long an acknowledgement may take."""
+CALM_SECONDS = 0.1
+"""How long a failed put waits for chunks in flight, which would else arrive after their removal."""
+PURGE_SECONDS = 3.0
+"""How long a failed put tries to remove its chunks; what stays then is collected later."""
+PAUSE_SECONDS = 0.1
+"""Pause before a lost window is sent again."""
 
 
 class ObjectWriter:
     """One put."""
 
-    def __init__(self, bucket: Bucket, key: str, previous: Meta | None) -> None:
-        self.bucket, self.key, self.previous = bucket, key, previous
-        self.thing = f"object {key}"
-        self.nuid, self.subject = "", ""
-        self._room = asyncio.Semaphore(WINDOW_CHUNKS)
-        self._failure: BaseException | None = None
-        self.size = self.chunks = 0
-
-    async def write(
-        self, source: Source, *, create_only: bool, attributes: Attributes | None, progress: Progress | None
-    ) -> Meta:
-        """Store it; on any failure nothing stays."""
+    def __init__(self, bucket: Bucket, lanes: Lanes, key: str) -> None:
         from nats.nuid import NUID
 
+        self.bucket, self.key = bucket, key
+        self.thing = f"object {key}"
         self.nuid = NUID().next().decode()
-        self.subject = f"$O.{self.bucket.name}.C.{self.nuid}"
-        try:
-            digest = await self._send(source, progress)
-            extra = attributes() if callable(attributes) else attributes
-            return await self._commit(digest, dict(extra or {}), create_only)
-        except BaseException:
-            if self.chunks:
-                await self.bucket.purge(self.subject, thing=self.thing)
-            raise
+        self.subject = chunk_subject(bucket.name, self.nuid)
+        self._lanes = lanes
+        self._stack = AsyncExitStack()
+        self._lane: Lane | None = None
+        self._sender = ChunkSender(bucket, self.subject, thing=self.thing)
 
-    async def _send(self, source: Source, progress: Progress | None) -> bytes:
-        client = await self.bucket.link.client()
-        inbox = client.new_inbox()
-        acks = await client.subscribe(f"{inbox}.*", cb=self._on_ack)
-        digest, total = hashlib.sha256(), known_size(source)
-        try:
-            async with aclosing(chunks_of(source)) as walk:
-                async for chunk in walk:
-                    await asyncio.to_thread(digest.update, chunk)
-                    await self._publish(client, chunk, f"{inbox}.{self.chunks}")
-                    if progress is not None:
-                        progress(self.size, total)
-            for _ in range(WINDOW_CHUNKS):
-                await self._reserve()
-        finally:
-            await acks.unsubscribe()
-        return digest.digest()
+    async def write(self, source: Source, attributes: Attributes | None, progress: Progress | None) -> bytes:
+        """Store the chunks and give the meta document; nothing is visible yet.
 
-    async def _reserve(self) -> None:
-        try:
-            async with asyncio.timeout(ACK_SECONDS):
-                await self._room.acquire()
-        except TimeoutError:
-            raise StoreUnavailable(self.thing, "the server did not acknowledge in time") from None
-        if self._failure is not None:
-            raise self._failure
-
-    async def _publish(self, client: Any, chunk: bytes, reply: str) -> None:
-        await self._reserve()
-        await client.publish(self.subject, chunk, reply=reply)
-        self.chunks += 1
-        self.size += len(chunk)
-
-    async def _on_ack(self, message: Any) -> None:
-        try:
-            error = failures.ApiError.of(json.loads(message.data))
-        except ValueError:
-            error = failures.ApiError(0, 503, "no stream took the chunk")
-        if error is not None and self._failure is None:
-            self._failure = failures.translate(error, self.thing, self.bucket.link.address.shown)
-        self._room.release()
-
-    async def _commit(self, digest: bytes, attributes: dict[str, str], create_only: bool) -> Meta:
-        document = write_meta(
+        Raises:
+            StoreError: The stream refused a chunk, or the server stayed away.
+        """
+        digest = await self._send(source, progress)
+        extra = attributes() if callable(attributes) else attributes
+        return write_meta(
             {
                 "name": self.key,
-                "metadata": attributes,
+                "metadata": dict(extra or {}),
                 "options": {"max_chunk_size": CHUNK_BYTES},
                 "bucket": self.bucket.name,
                 "nuid": self.nuid,
-                "size": self.size,
+                "size": self._sender.size,
                 "mtime": datetime.now(UTC).isoformat().replace("+00:00", "Z"),
-                "chunks": self.chunks,
+                "chunks": self._sender.count,
                 "digest": write_digest(digest),
+                "deleted": False,
+                EVEN: True,
             }
         )
-        headers = {"Nats-Rollup": "sub", "Nats-Msg-Id": f"{self.nuid}.meta"}
-        if create_only:
-            headers["Nats-Expected-Last-Subject-Sequence"] = str(self.previous.sequence if self.previous else 0)
+
+    async def _send(self, source: Source, progress: Progress | None) -> bytes:
+        digest, total, sender = hashlib.sha256(), known_size(source), self._sender
+        async with self._stack, aclosing(chunk_groups(source)) as groups:
+            async for group in groups:
+                hashing = asyncio.ensure_future(in_thread(partial(_update, digest, group)))
+                try:
+                    for chunk in group:
+                        sender.add(chunk)
+                        await self._persist(sender.flow)
+                finally:
+                    await asyncio.wait({hashing})
+                if progress is not None:
+                    progress(sender.size, total)
+            if sender.count:
+                await self._persist(partial(sender.flow, 0))
+        if sender.was_repeated:
+            await self._recount()
+        return digest.digest()
+
+    async def _persist(self, step: Callable[[], Awaitable[None]]) -> None:
+        """Do a step over a lane; after a loss over another one, until nothing is acknowledged for too long."""
+        loop = asyncio.get_running_loop()
+        limit = self.bucket.link.address.request_seconds
+        since: float | None = None
+        while True:
+            try:
+                await self._ensure_lane()
+                await step()
+                return
+            except (Broken, StoreUnavailable) as error:
+                since = since if since is not None else loop.time()
+                self._drop_lane()
+                if loop.time() - since > limit:
+                    shown = self.bucket.link.address.shown
+                    reason = f"{shown} did not take it in time: {error}"
+                    raise StoreUnavailable(self.thing, reason, "Is the server up?", server=shown) from error
+                await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _ensure_lane(self) -> None:
+        if self._lane is None:
+            lane = await self._stack.enter_async_context(self._lanes.lane(self.thing))
+            self._lane = lane
+            await self._sender.begin(lane)
+
+    def _drop_lane(self) -> None:
+        if self._lane is not None:
+            self._lane.abort()
+            self._lane = None
+
+    async def _recount(self) -> None:
+        """Make sure that what was sent twice is stored once."""
+        answer = await self.bucket.api("STREAM.INFO", {"subjects_filter": self.subject}, thing=self.thing)
+        stored = (answer["state"].get("subjects") or {}).get(self.subject, 0)
+        if stored != self._sender.count:
+            raise StoreError(self.thing, f"{stored} chunks are stored of {self._sender.count}", "Put it again")
+
+    async def commit(self, document: bytes, expected: int) -> int:
+        """Publish the meta document if the object's last one has the expected place; 0 for none.
+
+        Returns:
+            The place of the new one.
+
+        Raises:
+            AlreadyExists: It has another place.
+        """
+        headers = {
+            "Nats-Rollup": "sub",
+            "Nats-Msg-Id": f"{self.nuid}.meta.{expected}",
+            "Nats-Expected-Last-Subject-Sequence": str(expected),
+        }
         subject = meta_subject(self.bucket.name, self.key)
-        message = await self.bucket.link.request(subject, document, thing=self.thing, headers=headers)
-        answer = json.loads(message.data)
-        error = failures.ApiError.of(answer)
-        if error is not None:
-            if create_only and error.code in failures.WRONG_SEQUENCE:
-                raise AlreadyExists(self.thing, "there is one already", "Choose another key")
-            raise failures.translate(error, self.thing, self.bucket.link.address.shown)
-        return read_meta(self.bucket.name, document, sequence=int(answer["seq"]), stored_at=None)
+        try:
+            return await self.bucket.store(subject, document, thing=self.thing, headers=headers)
+        except failures.ApiError as error:
+            if error.code in failures.WRONG_SEQUENCE:
+                raise AlreadyExists(self.thing, "there is one already", "Choose another key") from error
+            raise failures.translate(error, self.thing, self.bucket.link.address.shown) from error
+
+    async def undo(self) -> None:
+        """Remove the chunks of a put that failed, as far as the server lets us."""
+        if not self._sender.count:
+            return
+        with contextlib.suppress(Broken, KmnbError, TimeoutError):
+            async with asyncio.timeout(CALM_SECONDS):
+                await self._sender.flow(0)
+        self._drop_lane()
+        with contextlib.suppress(KmnbError, TimeoutError):
+            async with asyncio.timeout(PURGE_SECONDS):
+                await self.bucket.purge(self.subject, thing=self.thing)
 
 
-async def chunks_of(source: Source) -> AsyncGenerator[bytes, None]:
-    """Cut a source into chunks of one size; only the last is smaller."""
+def _update(digest: Any, group: list[bytes]) -> None:
+    for chunk in group:
+        digest.update(chunk)
+
+
+async def chunk_groups(source: Source) -> AsyncGenerator[list[bytes], None]:
+    """Cut a source into chunks of one size, only the last is smaller; in groups of what came at once."""
     rest = bytearray()
     async with aclosing(blocks(source)) as walk:
         async for block in walk:
-            rest += block
-            while len(rest) >= CHUNK_BYTES:
-                yield bytes(rest[:CHUNK_BYTES])
-                del rest[:CHUNK_BYTES]
+            group, start = [], 0
+            if rest:
+                start = CHUNK_BYTES - len(rest)
+                rest += block[:start]
+                if len(rest) < CHUNK_BYTES:
+                    continue
+                group.append(bytes(rest))
+                rest.clear()
+            whole = start + (len(block) - start) // CHUNK_BYTES * CHUNK_BYTES
+            group += [bytes(block[begin : begin + CHUNK_BYTES]) for begin in range(start, whole, CHUNK_BYTES)]
+            rest += block[whole:]
+            if group:
+                yield group
     if rest:
-        yield bytes(rest)
+        yield [bytes(rest)]

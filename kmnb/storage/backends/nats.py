@@ -14,8 +14,10 @@ from kmnb.core.metadata import Capability
 from kmnb.storage._embedded import EmbeddedServer
 from kmnb.storage._threads import in_thread
 from kmnb.storage.backends._nats_address import Address, read_address
-from kmnb.storage.backends._nats_area import NatsArea, open_area
+from kmnb.storage.backends._nats_area import NatsArea
+from kmnb.storage.backends._nats_bucket import Bucket
 from kmnb.storage.backends._nats_bus import NatsBus
+from kmnb.storage.backends._nats_lane import Lanes
 from kmnb.storage.backends._nats_layout import read_time
 from kmnb.storage.backends._nats_link import Link
 from kmnb.storage.backends._nats_records import NatsRecords, open_records
@@ -29,6 +31,7 @@ class NatsBackend:
     def __init__(self, address: Address, link: Link, embedded: EmbeddedServer | None) -> None:
         self._address, self._link, self._embedded = address, link, embedded
         self._bus = NatsBus(link)
+        self._lanes = Lanes(link)
         self._discussions: NatsArea
         self._named: NatsArea
         self._records: NatsRecords
@@ -36,8 +39,9 @@ class NatsBackend:
     async def start(self) -> None:
         """Connect and make what is missing."""
         address = self._address
-        self._discussions = await open_area(self._link, address.bucket, ttl_seconds=TTL_SECONDS)
-        self._named = await open_area(self._link, address.named_bucket, ttl_seconds=None)
+        discussions = await Bucket.open(self._link, address.bucket, ttl_seconds=TTL_SECONDS)
+        named = await Bucket.open(self._link, address.named_bucket, ttl_seconds=None)
+        self._discussions, self._named = NatsArea(discussions, self._lanes), NatsArea(named, self._lanes)
         self._records = await open_records(self._link, address.records_bucket)
 
     @property
@@ -106,6 +110,7 @@ class NatsBackend:
 
     async def close(self) -> None:
         """Let go of the connection, and of the embedded server."""
+        self._lanes.close()
         await self._link.close()
         if self._embedded is not None:
             await in_thread(self._embedded.close)

@@ -1,0 +1,206 @@
+"""Where an object's chunks are: which bytes a chunk holds, and its place in the stream."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_right
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from kmnb.errors import DigestMismatch, KmnbError
+from kmnb.storage.backends._nats_bucket import Bucket
+from kmnb.storage.backends._nats_feeds import ConsumerFeed
+from kmnb.storage.backends._nats_lane import Lane, Lanes
+from kmnb.storage.backends._nats_layout import Place
+from kmnb.storage.backends._nats_wire import Frame
+
+KNOWN_OBJECTS = 64
+"""Objects whose chunk sizes are kept."""
+SIZES_BATCH = 4096
+"""Chunk sizes asked for at once."""
+CHUNKS_MAX = 4_000_000
+"""Most chunks whose sizes are listed one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which bytes a chunk holds."""
+
+    place: Place
+    """The object."""
+    ends: tuple[int, ...] = ()
+    """End of each chunk in the object; empty when all but the last have the same size."""
+    sequences: tuple[int, ...] = field(default=(), repr=False)
+    """Place of each chunk in the stream; empty as well."""
+
+    def index(self, offset: int) -> int:
+        """Tell the chunk that holds a byte."""
+        return bisect_right(self.ends, offset) if self.ends else offset // self.place.chunk_bytes
+
+    def offset(self, index: int) -> int:
+        """Tell where a chunk begins in the object."""
+        if self.ends:
+            return self.ends[index - 1] if index else 0
+        return index * self.place.chunk_bytes
+
+    def size(self, index: int) -> int:
+        """Tell the size of a chunk."""
+        return self.ends[index] - self.offset(index) if self.ends else self.place.chunk_size(index)
+
+
+class Locator:
+    """Finds chunks of one bucket."""
+
+    def __init__(self, bucket: Bucket, lanes: Lanes) -> None:
+        self._bucket, self._lanes = bucket, lanes
+        self._layouts: OrderedDict[str, Layout] = OrderedDict()
+        self._after: OrderedDict[str, tuple[int, int]] = OrderedDict()
+
+    async def layout(self, place: Place, *, key: str) -> Layout:
+        """Tell which bytes the chunks hold; sizes of other writers are checked once.
+
+        Raises:
+            DigestMismatch: The chunks do not add up to the object.
+        """
+        if place.is_even and place.may_be_even:
+            return Layout(place)
+        known = self._layouts.get(place.nuid)
+        if known is None:
+            known = Layout(place) if await self._is_even(place, key) else await self._measure(place, key)
+            self._layouts[place.nuid] = known
+            if len(self._layouts) > KNOWN_OBJECTS:
+                self._layouts.popitem(last=False)
+        return known
+
+    async def _is_even(self, place: Place, key: str) -> bool:
+        """Tell whether all chunks but the last have the same size.
+
+        As many as the size needs at least, none larger than declared, and the last with the rest: then the others
+        can only be full.
+        """
+        if not place.may_be_even:
+            return False
+        last = await self._bucket.last(place.chunk_subject, thing=f"object {key}")
+        return last is not None and len(last.data) == place.chunk_size(place.chunks - 1)
+
+    async def _measure(self, place: Place, key: str) -> Layout:
+        """List the size of every chunk, by headers only."""
+        if place.chunks > CHUNKS_MAX:
+            raise DigestMismatch(f"object {key}", f"{place.chunks} chunks of uneven size are too many to list")
+        feed = ConsumerFeed(self._bucket, place.chunk_subject, thing=f"object {key}", headers_only=True)
+        try:
+            async with self._lanes.lane(f"object {key}") as lane:
+                await feed.start(1)
+                sizes = await _Sizes(feed, lane).collect(feed.pending, self._bucket.link.address.request_seconds)
+        finally:
+            await feed.stop()
+        ends = tuple(accumulate(size for _, size in sizes))
+        if len(ends) != place.chunks or (ends and ends[-1] != place.size):
+            raise DigestMismatch(f"object {key}", "its chunks do not add up to its size")
+        return Layout(place, ends, tuple(sequence for sequence, _ in sizes))
+
+    def guess(self, place: Place, index: int, layout: Layout | None) -> int:
+        """Name a place in the stream where a chunk may be found; chunks mostly lie just before the meta message."""
+        if layout is not None and layout.sequences:
+            return layout.sequences[index]
+        if index == 0:
+            return 1
+        after = self._after.get(place.nuid)
+        if after is not None and after[0] == index:
+            return after[1]
+        return max(1, place.sequence - place.chunks + index)
+
+    def remember(self, place: Place, index: int, sequence: int | None) -> None:
+        """Take note of where the chunk after the last one that was read must lie."""
+        if sequence is not None and index < place.chunks:
+            self._after[place.nuid] = (index, sequence)
+            self._after.move_to_end(place.nuid)
+            if len(self._after) > KNOWN_OBJECTS:
+                self._after.popitem(last=False)
+
+    async def find(self, place: Place, index: int, *, key: str) -> int:
+        """Find a place in the stream after which a chunk comes next, without reading any.
+
+        Other writers put their messages between the chunks, so it is searched for: by steps that double, then by
+        interpolation, halved now and then for uneven ones.
+
+        Raises:
+            DigestMismatch: There are fewer chunks.
+        """
+        if index == 0:
+            return 1
+        wanted, high, high_rank = place.chunks - index, place.sequence, 0
+        low, low_rank = high, 0
+        while low_rank < wanted:
+            if low == 1:
+                raise DigestMismatch(f"object {key}", f"{low_rank} of {place.chunks} chunks are there")
+            high, high_rank = low, low_rank
+            low = max(1, place.sequence - max(2 * wanted, 2 * (place.sequence - low)))
+            low_rank = await self._rank(place, low, key)
+        for turn in range(128):
+            if low_rank == wanted or high - low <= 1:
+                break
+            middle = low + (low_rank - wanted) * (high - low) // (low_rank - high_rank)
+            middle = min(max(middle, low + 1), high - 1) if turn % 3 < 2 else (low + high) // 2
+            rank = await self._rank(place, middle, key)
+            if rank >= wanted:
+                low, low_rank = middle, rank
+            else:
+                high, high_rank = middle, rank
+        return low
+
+    async def _rank(self, place: Place, sequence: int, key: str) -> int:
+        """Count the chunks at or after a place: a new consumer tells it and moves nothing."""
+        feed = ConsumerFeed(self._bucket, place.chunk_subject, thing=f"object {key}")
+        try:
+            await feed.start(sequence)
+            return feed.pending
+        except KmnbError:
+            # Consumers may be forbidden or used up; a chunk tells how many follow it, too.
+            stored = await self._bucket.next(place.chunk_subject, sequence, thing=f"object {key}")
+            if stored is not None and stored.pending is None:
+                raise
+            return 0 if stored is None else (stored.pending or 0) + 1
+        finally:
+            await feed.stop()
+
+
+class _Sizes:
+    """Collects places and sizes of messages that a consumer sends without their payload."""
+
+    def __init__(self, feed: ConsumerFeed, lane: Lane) -> None:
+        self._feed, self._lane = feed, lane
+        self._found: list[tuple[int, int]] = []
+        self._turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._wanted = 0
+
+    async def collect(self, count: int, seconds: float) -> list[tuple[int, int]]:
+        """Give sequence and size of so many messages; fewer when the server has fewer."""
+        self._lane.hold(self)
+        while len(self._found) < count:
+            before = len(self._found)
+            self._wanted = min(count, before + SIZES_BATCH)
+            self._turn = asyncio.get_running_loop().create_future()
+            self._feed.ask(self._lane, self._lane.take_token(), sequence=0, count=self._wanted - before)
+            async with asyncio.timeout(seconds):
+                await self._turn
+            if len(self._found) == before:
+                break
+        return self._found
+
+    def on_frame(self, frame: Frame) -> None:
+        """Take one."""
+        spot = self._feed.spot(frame)
+        if spot is not None:
+            self._found.append((spot[0], frame.number(b"Nats-Msg-Size") or 0))
+        if (spot is None or len(self._found) >= self._wanted) and not self._turn.done():
+            self._turn.set_result(None)
+
+    def on_reuse(self) -> None:
+        """Nothing of the buffer is held."""
+
+    def on_lost(self, error: Exception) -> None:
+        """Give up."""
+        if not self._turn.done():
+            self._turn.set_exception(error)

@@ -1,0 +1,189 @@
+"""Chunks on their way into a stream: a window of publishes in flight over a lane, every acknowledgement checked.
+
+All chunks share a subject and must be stored in order. One connection keeps the order; what can break it is the loss
+of a connection or of a leader. Then everything that was not acknowledged is sent again, one by one, under the same
+message ids, so that the server drops what it has already; a chunk that turns out to stand before its predecessor is
+taken out and stored again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+
+from kmnb.errors import StoreDenied, StoreError, StoreUnavailable
+from kmnb.storage.backends import _nats_errors as failures
+from kmnb.storage.backends._nats_bucket import Bucket
+from kmnb.storage.backends._nats_lane import Lane
+from kmnb.storage.backends._nats_wire import Frame
+
+WINDOW_CHUNKS = 64
+"""Chunks in flight; their bytes are held until all before them are acknowledged."""
+STALL_SECONDS = 5.0
+"""How long no acknowledgement may come before the lane is given up for another."""
+
+
+class Broken(Exception):
+    """The window has to be sent again; what was not acknowledged is still held."""
+
+
+class ChunkSender:
+    """The chunks of one object."""
+
+    def __init__(self, bucket: Bucket, subject: str, *, thing: str) -> None:
+        self._bucket, self._subject, self._thing = bucket, subject, thing
+        self._id = subject.rpartition(".")[2]
+        self._held: dict[int, bytes] = {}
+        self._places: dict[int, int] = {}
+        self._tokens: dict[int, int] = {}
+        self._alone: asyncio.Future[int] | None = None
+        self._lane: Lane | None = None
+        self._failure: Exception | None = None
+        self._changed = asyncio.Event()
+        self._published = self._settled = self._last_place = 0
+        self.count = self.size = 0
+        self.was_repeated = False
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether every chunk so far is stored."""
+        return not self._held
+
+    def add(self, chunk: bytes) -> None:
+        """Take the next chunk; :meth:`flow` sends it."""
+        self._held[self.count] = chunk
+        self.count += 1
+        self.size += len(chunk)
+
+    async def begin(self, lane: Lane) -> None:
+        """Use a lane from now on; what is held is sent again first.
+
+        Raises:
+            Broken: It is lost again.
+            StoreError: The stream refused a chunk.
+        """
+        self._lane, self._failure, self._alone = lane, None, None
+        self._tokens.clear()
+        self._places.clear()
+        lane.hold(self)
+        if self._settled < self._published:
+            self.was_repeated = True
+            await self._repeat()
+
+    async def flow(self, most: int = WINDOW_CHUNKS) -> None:
+        """Send what was added, and wait until at most so many chunks are in flight; raises as :meth:`begin`."""
+        while self._published < self.count:
+            self._publish(self._published, f"{self._id}.{self._published}")
+            self._published += 1
+        try:
+            await self._held_lane().drain()
+        except OSError as error:
+            raise Broken(str(error)) from error
+        while len(self._held) > most or self._failure is not None:
+            await self._turn()
+
+    async def _turn(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        self._changed.clear()
+        try:
+            async with asyncio.timeout(STALL_SECONDS):
+                await self._changed.wait()
+        except TimeoutError:
+            raise Broken(f"no acknowledgement for {STALL_SECONDS:g} s") from None
+
+    def _held_lane(self) -> Lane:
+        if self._lane is None or self._lane.error is not None:
+            raise Broken("the lane is gone")
+        return self._lane
+
+    def _publish(self, number: int, message_id: str) -> int:
+        lane = self._held_lane()
+        token = lane.take_token()
+        self._tokens[token] = number
+        lane.send(self._subject, token, self._held[number], headers=f"Nats-Msg-Id: {message_id}\r\n".encode())
+        return token
+
+    async def _repeat(self) -> None:
+        """Send all that was published and is still held again, one by one."""
+        for number in range(self._settled, self._published):
+            name = f"{self._id}.{number}"
+            place = await self._store_alone(number, name)
+            for fresh in range(1, 5):
+                if place > self._last_place:
+                    break
+                # It overtook its predecessor, which was lost and came again: take it out, store it behind.
+                with contextlib.suppress(StoreError):
+                    await self._bucket.api("STREAM.MSG.DELETE", {"seq": place, "no_erase": True}, thing=self._thing)
+                place = await self._store_alone(number, f"{name}.{fresh}")
+            self._settle(number, place)
+
+    async def _store_alone(self, number: int, message_id: str) -> int:
+        self._alone = asyncio.get_running_loop().create_future()
+        self._publish(number, message_id)
+        try:
+            async with asyncio.timeout(STALL_SECONDS):
+                return await self._alone
+        except TimeoutError:
+            raise Broken(f"no acknowledgement for {STALL_SECONDS:g} s") from None
+        finally:
+            self._alone = None
+
+    def on_frame(self, frame: Frame) -> None:
+        """Take an acknowledgement."""
+        number = self._tokens.pop(self._lane.token(frame), None) if self._lane is not None else None
+        if number is None:
+            return
+        place = self._place(frame)
+        if isinstance(place, Exception):
+            self._fail(place)
+        elif self._alone is not None:
+            if not self._alone.done():
+                self._alone.set_result(place)
+        else:
+            self._places[number] = place
+            while self._settled in self._places and self._failure is None:
+                self._settle(self._settled, self._places.pop(self._settled))
+
+    def _settle(self, number: int, place: int) -> None:
+        if place <= self._last_place:
+            self._fail(Broken(f"chunk {number} was stored before its predecessor"))
+            return
+        self._last_place = place
+        self._settled = number + 1
+        del self._held[number]
+        self._changed.set()
+
+    def _place(self, frame: Frame) -> int | Exception:
+        """Read an acknowledgement: the chunk's place in the stream, or what went wrong."""
+        if frame.status:
+            return Broken(f"no stream took it: {frame.status}")
+        try:
+            answer = json.loads(bytes(frame.payload))
+            refused = failures.ApiError.of(answer)
+            if refused is None:
+                return int(answer["seq"])
+        except (ValueError, KeyError, TypeError):
+            return StoreError(self._thing, "an answer that is no acknowledgement")
+        mine = failures.translate(refused, self._thing, self._bucket.link.address.shown)
+        return Broken(str(mine)) if isinstance(mine, StoreUnavailable) else mine
+
+    def on_reuse(self) -> None:
+        """Nothing of the buffer is held."""
+
+    def on_lost(self, error: Exception) -> None:
+        """Take note that the lane is gone."""
+        self._fail(_denial(error, self._thing, self._bucket.link.address.shown) or Broken(str(error)))
+
+    def _fail(self, error: Exception) -> None:
+        if self._failure is None:
+            self._failure = error
+        if self._alone is not None and not self._alone.done():
+            self._alone.set_exception(error)
+        self._changed.set()
+
+
+def _denial(error: Exception, thing: str, shown: str) -> StoreDenied | None:
+    mine = failures.translate(error, thing, shown)
+    return mine if isinstance(mine, StoreDenied) else None
