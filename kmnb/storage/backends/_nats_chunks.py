@@ -120,7 +120,7 @@ class ChunkReader:
         feed = self._feed(place, key)
         transfer = ChunkTransfer(place, feed, first, end=end, key=key, joins=layout is None)
         effort = _Effort(self.bucket, place, key)
-        start = self._locator.guess(place, first, layout)
+        start = await self._locator.start(place, first, layout=layout, key=key)
         try:
             while not transfer.is_done:
                 try:

@@ -71,7 +71,7 @@ class ConsumerFeed:
         self._name = ""
         self.pending = 0
 
-    async def start(self, sequence: int) -> None:
+    async def start(self, sequence: int, *, lasting_seconds: int = 30) -> None:
         """Make the consumer; ``pending`` then says how many messages it will give."""
         await self.stop()
         question = {
@@ -82,7 +82,7 @@ class ConsumerFeed:
                 "ack_policy": "none",
                 "filter_subject": self._subject,
                 "headers_only": self._headers_only,
-                "inactive_threshold": 30 * SECOND,
+                "inactive_threshold": lasting_seconds * SECOND,
                 "mem_storage": True,
                 "num_replicas": 1,
             },

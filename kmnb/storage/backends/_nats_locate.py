@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import TypeVar
 
 from kmnb.errors import DigestMismatch, KmnbError
 from kmnb.storage.backends._nats_bucket import Bucket
@@ -15,8 +16,12 @@ from kmnb.storage.backends._nats_lane import Lane, Lanes
 from kmnb.storage.backends._nats_layout import Place
 from kmnb.storage.backends._nats_wire import Frame
 
+T = TypeVar("T")
+
 KNOWN_OBJECTS = 64
 """Objects whose chunk sizes are kept."""
+POINTS_MAX = 256
+"""Places that are kept of an object whose chunks lie between those of others."""
 SIZES_BATCH = 4096
 """Chunk sizes asked for at once."""
 CHUNKS_MAX = 4_000_000
@@ -56,6 +61,7 @@ class Locator:
         self._bucket, self._lanes = bucket, lanes
         self._layouts: OrderedDict[str, Layout] = OrderedDict()
         self._after: OrderedDict[str, tuple[int, int]] = OrderedDict()
+        self._points: OrderedDict[str, list[tuple[int, int]]] = OrderedDict()
 
     async def layout(self, place: Place, *, key: str) -> Layout:
         """Tell which bytes the chunks hold; sizes of other writers are checked once.
@@ -68,9 +74,7 @@ class Locator:
         known = self._layouts.get(place.nuid)
         if known is None:
             known = Layout(place) if await self._is_even(place, key) else await self._measure(place, key)
-            self._layouts[place.nuid] = known
-            if len(self._layouts) > KNOWN_OBJECTS:
-                self._layouts.popitem(last=False)
+            _keep(self._layouts, place.nuid, known)
         return known
 
     async def _is_even(self, place: Place, key: str) -> bool:
@@ -100,8 +104,8 @@ class Locator:
             raise DigestMismatch(f"object {key}", "its chunks do not add up to its size")
         return Layout(place, ends, tuple(sequence for sequence, _ in sizes))
 
-    def guess(self, place: Place, index: int, layout: Layout | None) -> int:
-        """Name a place in the stream where a chunk may be found; chunks mostly lie just before the meta message."""
+    async def start(self, place: Place, index: int, *, layout: Layout | None, key: str) -> int:
+        """Name a place in the stream at or before a chunk; a guess where nothing is known yet."""
         if layout is not None and layout.sequences:
             return layout.sequences[index]
         if index == 0:
@@ -109,61 +113,78 @@ class Locator:
         after = self._after.get(place.nuid)
         if after is not None and after[0] == index:
             return after[1]
+        if place.nuid in self._points:
+            return await self.find(place, index, key=key)
+        # Chunks that were written without a pause lie just before the meta message.
         return max(1, place.sequence - place.chunks + index)
 
     def remember(self, place: Place, index: int, sequence: int | None) -> None:
         """Take note of where the chunk after the last one that was read must lie."""
         if sequence is not None and index < place.chunks:
-            self._after[place.nuid] = (index, sequence)
-            self._after.move_to_end(place.nuid)
-            if len(self._after) > KNOWN_OBJECTS:
-                self._after.popitem(last=False)
+            _keep(self._after, place.nuid, (index, sequence))
 
     async def find(self, place: Place, index: int, *, key: str) -> int:
-        """Find a place in the stream after which a chunk comes next, without reading any.
+        """Find the place of a chunk without reading any.
 
         Other writers put their messages between the chunks, so it is searched for: by steps that double, then by
-        interpolation, halved now and then for uneven ones.
+        interpolation, halved now and then for uneven ones. Every point that was asked about is kept.
 
         Raises:
             DigestMismatch: There are fewer chunks.
         """
         if index == 0:
             return 1
-        wanted, high, high_rank = place.chunks - index, place.sequence, 0
-        low, low_rank = high, 0
-        while low_rank < wanted:
-            if low == 1:
-                raise DigestMismatch(f"object {key}", f"{low_rank} of {place.chunks} chunks are there")
-            high, high_rank = low, low_rank
-            low = max(1, place.sequence - max(2 * wanted, 2 * (place.sequence - low)))
-            low_rank = await self._rank(place, low, key)
+        wanted = place.chunks - index
+        points = self._points.get(place.nuid) or [(1, place.chunks), (place.sequence, 0)]
+        _keep(self._points, place.nuid, points)
+        low, high = await self._gallop(place, wanted, points=points, key=key)
         for turn in range(128):
-            if low_rank == wanted or high - low <= 1:
+            if low[1] == wanted or high[0] - low[0] <= 1:
                 break
-            middle = low + (low_rank - wanted) * (high - low) // (low_rank - high_rank)
-            middle = min(max(middle, low + 1), high - 1) if turn % 3 < 2 else (low + high) // 2
-            rank = await self._rank(place, middle, key)
-            if rank >= wanted:
-                low, low_rank = middle, rank
-            else:
-                high, high_rank = middle, rank
-        return low
+            middle = low[0] + (low[1] - wanted) * (high[0] - low[0]) // (low[1] - high[1])
+            middle = min(max(middle, low[0] + 1), high[0] - 1) if turn % 3 < 2 else (low[0] + high[0]) // 2
+            point = await self._ask(place, middle, points=points, key=key)
+            low, high = (point, high) if point[1] >= wanted else (low, point)
+        return low[0]
 
-    async def _rank(self, place: Place, sequence: int, key: str) -> int:
+    async def _gallop(
+        self, place: Place, wanted: int, *, points: list[tuple[int, int]], key: str
+    ) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Close in from the end by steps that double: the beginning of the stream may be far away."""
+        split = bisect_left(points, True, key=lambda point: point[1] < wanted)
+        low, high = points[split - 1], points[split]
+        step = 2 * (wanted - high[1])
+        while high[0] - step > low[0] and low[1] > wanted:
+            point = await self._ask(place, high[0] - step, points=points, key=key)
+            if point[1] >= wanted:
+                return point, high
+            high, step = point, 2 * step
+        if low[0] == 1 and (await self._ask(place, 1, points=points, key=key))[1] < wanted:
+            raise DigestMismatch(f"object {key}", f"not all of its {place.chunks} chunks are there")
+        return low, high
+
+    async def _ask(self, place: Place, sequence: int, *, points: list[tuple[int, int]], key: str) -> tuple[int, int]:
         """Count the chunks at or after a place: a new consumer tells it and moves nothing."""
         feed = ConsumerFeed(self._bucket, place.chunk_subject, thing=f"object {key}")
         try:
-            await feed.start(sequence)
-            return feed.pending
+            await feed.start(sequence, lasting_seconds=1)
+            rank = feed.pending
         except KmnbError:
             # Consumers may be forbidden or used up; a chunk tells how many follow it, too.
             stored = await self._bucket.next(place.chunk_subject, sequence, thing=f"object {key}")
             if stored is not None and stored.pending is None:
                 raise
-            return 0 if stored is None else (stored.pending or 0) + 1
-        finally:
-            await feed.stop()
+            rank = 0 if stored is None else (stored.pending or 0) + 1
+        if len(points) < POINTS_MAX and sequence > 1:
+            insort(points, (sequence, rank))
+        return sequence, rank
+
+
+def _keep(store: OrderedDict[str, T], nuid: str, value: T) -> None:
+    store[nuid] = value
+    store.move_to_end(nuid)
+    if len(store) > KNOWN_OBJECTS:
+        store.popitem(last=False)
 
 
 class _Sizes:
