@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 from kmnb.core.metadata import ObjectInfo
-from kmnb.errors import AlreadyExists, ArtifactNotFound, BadRequest, DigestMismatch, NotSupported, StoreError
+from kmnb.errors import (
+    AlreadyExists,
+    ArtifactNotFound,
+    BadRequest,
+    DigestMismatch,
+    KeySyntaxError,
+    NotSupported,
+    StoreError,
+)
 from kmnb.storage._keys import check_key, check_prefix, is_below
 from kmnb.storage._protocols import Attributes, Progress, Source
 from kmnb.storage.backends._nats_bucket import Bucket
 from kmnb.storage.backends._nats_chunks import ChunkReader
 from kmnb.storage.backends._nats_lane import Lanes
-from kmnb.storage.backends._nats_layout import Meta, Place, all_metas, meta_name, meta_subject, read_meta, write_meta
+from kmnb.storage.backends._nats_layout import Meta, Place, meta_name, meta_pattern, meta_subject, read_meta, write_meta
+from kmnb.storage.backends._nats_lister import Lister, in_groups
 from kmnb.storage.backends._nats_stream import Stored
 from kmnb.storage.backends._nats_writer import ObjectWriter
 
@@ -28,6 +37,7 @@ class NatsArea:
         self.bucket = bucket
         self._lanes = lanes
         self._reader = ChunkReader(bucket, lanes)
+        self._lister = Lister(bucket, lanes)
         self._others: dict[str, NatsArea] = {}
 
     async def put(
@@ -110,14 +120,6 @@ class NatsArea:
             return DigestMismatch(f"object {key}", "it was replaced while it was read", "Read it again")
         return error
 
-    async def _names(self, prefix: str) -> Iterable[str]:
-        names: set[str] = set()
-        async for subject in self.bucket.subjects(all_metas(self.bucket.name), thing=f"bucket {self.bucket.name}"):
-            name = meta_name(subject.rpartition(".")[2])
-            if name is not None and is_below(name, prefix):
-                names.add(name)
-        return sorted(names)
-
     async def delete(self, key: str) -> None:
         """Remove an object; see the protocol."""
         meta = await self._meta(check_key(key))
@@ -166,17 +168,38 @@ class NatsArea:
 
     async def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
         """Walk the objects below a prefix; see the protocol."""
-        prefix = check_prefix(prefix)
-        for name in await self._names(prefix):
-            meta = await self._meta(name)
-            if meta is None or meta.deleted:
-                continue
+        prefix, thing = check_prefix(prefix), f"bucket {self.bucket.name}"
+        root, pattern = meta_pattern(self.bucket.name, prefix)
+        tokens, last = await self._lister.tokens(root, pattern, thing=thing)
+        named = ((meta_name(token), f"{root}.{token}") for token in tokens)
+        matches = sorted((name, subject) for name, subject in named if name is not None and is_below(name, prefix))
+        for group in in_groups(matches):
+            metas = await self._lister.last((subject for _, subject in group), self._read, at_least=last, thing=thing)
+            for name, subject in group:
+                meta = metas.get(subject)
+                if meta is not None and not meta.deleted and _is_key(name):
+                    yield await self._listed(meta)
+
+    async def _listed(self, meta: Meta) -> ObjectInfo:
+        """Give the facts that a listing tells; a link has those of its target, few where that is gone."""
+        key = meta.name
+        if meta.link is not None:
             try:
-                yield meta.info() if meta.link is None else (await self._target(name)).info(name)
+                meta = await self._target(key)
             except (ArtifactNotFound, NotSupported):
-                continue
+                return ObjectInfo(key, created_at=meta.stored_at)
+        return meta.info(key, with_attributes=False)
 
 
 def _refuse_taken(key: str, current: Meta | None) -> None:
     if current is not None and not current.deleted:
         raise AlreadyExists(f"object {key}", "there is one already", "Choose another key")
+
+
+def _is_key(name: str) -> bool:
+    """Tell whether kmnb could name an object of another client."""
+    try:
+        check_key(name)
+    except KeySyntaxError:
+        return False
+    return True

@@ -21,11 +21,6 @@ class Bucket(Stream):
         if not subjects <= set(config.get("subjects") or ()):
             raise NotSupported(f"bucket {name}", "its stream is no object store", "Name another bucket in the URL")
 
-    @property
-    def sends_batches(self) -> bool:
-        """Whether one direct get can have many messages sent: server 2.11 and newer, where the bucket allows it."""
-        return self.allows_direct and self.link.server_version >= (2, 11)
-
     @classmethod
     async def open(cls, link: Link, name: str, *, ttl_seconds: int | None) -> Bucket:
         """Use a bucket as it is, or make it.

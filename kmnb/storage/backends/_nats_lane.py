@@ -53,7 +53,7 @@ class Lane(asyncio.BufferedProtocol):
 
     def __init__(self, inbox: str) -> None:
         self.inbox = inbox
-        self.received_bytes = 0
+        self.received_bytes = self.sent_messages = 0
         self.error: Exception | None = None
         self._tokens = 0
         self._scanner = wire.Scanner()
@@ -117,6 +117,11 @@ class Lane(asyncio.BufferedProtocol):
         finally:
             self._waiting = None
 
+    @property
+    def is_reusable(self) -> bool:
+        """Whether the next transfer may have it: it stands, and holds no more memory than a new one."""
+        return self.error is None and not self._scanner.has_grown
+
     def hold(self, transfer: Transfer) -> None:
         """Give all that comes to a transfer from now on."""
         self._transfer = transfer
@@ -127,6 +132,7 @@ class Lane(asyncio.BufferedProtocol):
 
     def send(self, subject: str, token: int, payload: bytes | memoryview, *, headers: bytes = b"") -> None:
         """Send a message; its answers come as ``<inbox>.<token>``. Await :meth:`drain` now and then."""
+        self.sent_messages += 1
         self._write(wire.write_message(subject, f"{self.inbox}.{token}", payload, headers=headers))
 
     def _write(self, data: bytes) -> None:
@@ -232,7 +238,7 @@ class Lanes:
             StoreUnavailable: No server takes the connection.
         """
         lane = self._pick() or await self._open(thing)
-        before = lane.received_bytes
+        bytes_before, messages_before = lane.received_bytes, lane.sent_messages
         try:
             yield lane
         except BaseException:
@@ -240,8 +246,9 @@ class Lanes:
             raise
         finally:
             lane.release()
-            self._link.received_bytes += lane.received_bytes - before
-        if lane.error is None and len(self._idle) < IDLE_LANES:
+            self._link.received_bytes += lane.received_bytes - bytes_before
+            self._link.requests += lane.sent_messages - messages_before
+        if lane.is_reusable and len(self._idle) < IDLE_LANES:
             self._idle.append(lane)
         else:
             lane.abort()

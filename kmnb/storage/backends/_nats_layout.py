@@ -10,9 +10,10 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from kmnb.core.metadata import Attribute, ObjectInfo
@@ -25,6 +26,10 @@ LARGEST_CHUNK_BYTES = 64 * 1024 * 1024
 EVEN = "kmnb_even_chunks"
 """Field of kmnb's meta documents; other clients ignore it."""
 _DIGEST = "SHA-256="
+_ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+_TOKEN = re.compile(r"[!-)+-\-/-9;-=?-~]{1,128}")
+"""What a nuid may be: one token of a subject, without a colon, which separates the parts of an identity."""
+_PLAIN = str.maketrans("-_", "+/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,7 @@ class Meta:
         """Subject that all chunks share."""
         return chunk_subject(self.bucket, self.nuid)
 
-    def info(self, key: str | None = None) -> ObjectInfo:
+    def info(self, key: str | None = None, *, with_attributes: bool = True) -> ObjectInfo:
         """Give the facts as every backend tells them; ``key`` is another name that led here."""
         place = Place(
             bucket=self.bucket,
@@ -81,7 +86,7 @@ class Meta:
             digest=None if self.digest is None else f"sha256:{self.digest.hex()}",
             created_at=self.stored_at,
             identity=place.identity(),
-            attributes=self.attributes,
+            attributes=self.attributes if with_attributes else {},
         )
 
 
@@ -156,16 +161,28 @@ def meta_subject(bucket: str, name: str) -> str:
     return f"$O.{bucket}.M.{base64.urlsafe_b64encode(name.encode()).decode()}"
 
 
-def all_metas(bucket: str) -> str:
-    """Name the subjects of all meta messages of a bucket."""
-    return f"$O.{bucket}.M.>"
+def meta_pattern(bucket: str, prefix: str) -> tuple[str, bytes]:
+    """Give the root of all meta subjects, and a pattern for the last tokens of names that begin with a prefix.
+
+    Three bytes of a name are four characters of its token; of the one or two bytes that are left over, the bits that
+    are known say which characters may stand there.
+    """
+    raw = prefix.encode()
+    whole, rest = divmod(len(raw), 3)
+    token = re.escape(base64.urlsafe_b64encode(raw[: whole * 3]))
+    if rest:
+        low = base64.urlsafe_b64encode(raw[whole * 3 :] + bytes(3 - rest))
+        high = base64.urlsafe_b64encode(raw[whole * 3 :] + b"\xff" * (3 - rest))
+        first, last = _ALPHABET.index(low[rest]), _ALPHABET.index(high[rest])
+        token += re.escape(low[:rest]) + b"[" + re.escape(_ALPHABET[first : last + 1]) + b"]"
+    return f"$O.{bucket}.M", token + b"[A-Za-z0-9_=-]*"
 
 
 def meta_name(token: str) -> str | None:
     """Read an object's name from the last token of its meta subject; None when it is none."""
     try:
-        return base64.b64decode(token, altchars=b"-_", validate=True).decode()
-    except (ValueError, binascii.Error):
+        return binascii.a2b_base64(token.translate(_PLAIN), strict_mode=True).decode()
+    except ValueError:
         return None
 
 
@@ -223,7 +240,7 @@ def read_meta(bucket: str, data: bytes, *, sequence: int, stored_at: datetime | 
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StoreError(f"object store {bucket}", f"message {sequence} is no meta document of an object") from error
-    if not _is_token(meta.nuid, optional=meta.link is not None or meta.deleted):
+    if not _TOKEN.fullmatch(meta.nuid) and (meta.nuid or not (meta.link is not None or meta.deleted)):
         raise StoreError(f"object {meta.name}", "its meta document names no chunks")
     return meta
 
@@ -234,7 +251,7 @@ def read_time(text: str | None) -> datetime | None:
         return None
     head, dot, rest = text.rstrip("Z").partition(".")
     try:
-        return datetime.fromisoformat(f"{head}{dot}{rest[:6]}").replace(tzinfo=UTC)
+        return datetime.fromisoformat(f"{head}{dot}{rest[:6]}+00:00")
     except ValueError:
         return None
 
@@ -250,12 +267,6 @@ def _count(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 62:
         raise ValueError("a count was expected")
     return value
-
-
-def _is_token(nuid: str, *, optional: bool) -> bool:
-    if not nuid:
-        return optional
-    return len(nuid) <= 128 and nuid.isascii() and nuid.isprintable() and not any(sign in nuid for sign in " .*>:")
 
 
 def _link(value: Any) -> tuple[str, str | None] | None:

@@ -13,7 +13,9 @@ from kmnb.errors import ArtifactNotFound, BoundExceeded, VersionConflict
 from kmnb.storage._keys import check_key, check_prefix
 from kmnb.storage._protocols import Record
 from kmnb.storage.backends import _nats_errors as failures
+from kmnb.storage.backends._nats_lane import Lanes
 from kmnb.storage.backends._nats_link import Link
+from kmnb.storage.backends._nats_lister import Lister, in_groups
 from kmnb.storage.backends._nats_stream import Stream, ensure_stream
 
 VALUE_MAX_BYTES = 65_536
@@ -25,8 +27,9 @@ _ESCAPED = re.compile(r"(?:=[0-9A-F]{2})+")
 class NatsRecords:
     """Records in a key-value bucket."""
 
-    def __init__(self, stream: Stream, name: str) -> None:
+    def __init__(self, stream: Stream, lanes: Lanes, name: str) -> None:
         self._stream, self._root = stream, f"$KV.{name}"
+        self._lister = Lister(stream, lanes)
 
     async def get(self, key: str) -> Record:
         """Read a record; see the protocol."""
@@ -62,17 +65,17 @@ class NatsRecords:
 
     async def list(self, prefix: str = "") -> AsyncIterator[Record]:
         """Walk the records below a prefix; see the protocol."""
-        prefix = check_prefix(prefix)
-        base = self._subject(prefix) if prefix else self._root
-        keys = [prefix] if prefix else []
-        async for subject in self._stream.subjects(f"{base}.>", thing=f"records below {prefix!r}"):
-            keys.append(self._key(subject))
-        for key in sorted(keys):
-            try:
-                record = await self.get(key)
-            except ArtifactNotFound:
-                continue
-            yield record
+        prefix, thing = check_prefix(prefix), f"records below {prefix!r}"
+        root = self._subject(prefix) if prefix else self._root
+        tokens, last = await self._lister.tokens(root, rb'[^"\\\\]+', thing=thing)
+        subjects = [root] if prefix else []
+        subjects += [f"{root}.{token}" for token in tokens]
+        for group in in_groups(sorted(subjects, key=self._key)):
+            found = await self._lister.last(group, lambda stored: stored, at_least=last, thing=thing)
+            for subject in group:
+                stored = found.get(subject)
+                if stored is not None and not stored.is_marker:
+                    yield Record(self._key(subject), stored.data, str(stored.sequence))
 
     def _subject(self, key: str) -> str:
         tokens = (_ODD.sub(_escape, segment) for segment in check_key(key).split("/"))
@@ -83,7 +86,7 @@ class NatsRecords:
         return "/".join(_ESCAPED.sub(_unescape, token) for token in tokens)
 
 
-async def open_records(link: Link, name: str) -> NatsRecords:
+async def open_records(link: Link, lanes: Lanes, name: str) -> NatsRecords:
     """Open the records of a key-value bucket, which is made when it is missing."""
     config = {
         "name": f"KV_{name}",
@@ -97,7 +100,7 @@ async def open_records(link: Link, name: str) -> NatsRecords:
         "allow_direct": True,
         "deny_delete": True,
     }
-    return NatsRecords(Stream(link, await ensure_stream(link, config)), name)
+    return NatsRecords(Stream(link, await ensure_stream(link, config)), lanes, name)
 
 
 def _escape(match: re.Match[str]) -> str:

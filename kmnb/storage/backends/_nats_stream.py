@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -44,6 +44,11 @@ class Stream:
         self.stream = str(config["name"])
         self.allows_direct = config.get("allow_direct") is True
         self.replicas = int(config.get("num_replicas") or 1)
+
+    @property
+    def sends_batches(self) -> bool:
+        """Whether one direct get can have many messages sent: server 2.11 and newer, where the stream allows it."""
+        return self.allows_direct and self.link.server_version >= (2, 11)
 
     @property
     def ttl_seconds(self) -> float | None:
@@ -113,18 +118,6 @@ class Stream:
         if error is not None:
             raise error
         return int(answer["seq"])
-
-    async def subjects(self, pattern: str, *, thing: str) -> AsyncIterator[str]:
-        """Walk the subjects that have messages, in no order; names only, no message is read."""
-        offset = 0
-        while True:
-            answer = await self.api("STREAM.INFO", {"subjects_filter": pattern, "offset": offset}, thing=thing)
-            found = answer["state"].get("subjects") or {}
-            for subject in found:
-                yield subject
-            offset += len(found)
-            if not found or offset >= answer.get("total", 0):
-                return
 
     async def purge(self, subject: str, *, thing: str) -> None:
         """Remove all messages of a subject."""

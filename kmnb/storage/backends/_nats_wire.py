@@ -80,6 +80,11 @@ class Scanner:
         self._start = self._end = 0
         self._wanted = 0
 
+    @property
+    def has_grown(self) -> bool:
+        """Whether a large message made the buffer larger than usual."""
+        return len(self._buffer) > BUFFER_BYTES
+
     def is_full(self) -> bool:
         """Tell whether :meth:`room` will move bytes, which ends the life of all views."""
         return len(self._buffer) - self._end < ROOM_BYTES

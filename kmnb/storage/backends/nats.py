@@ -42,7 +42,7 @@ class NatsBackend:
         discussions = await Bucket.open(self._link, address.bucket, ttl_seconds=TTL_SECONDS)
         named = await Bucket.open(self._link, address.named_bucket, ttl_seconds=None)
         self._discussions, self._named = NatsArea(discussions, self._lanes), NatsArea(named, self._lanes)
-        self._records = await open_records(self._link, address.records_bucket)
+        self._records = await open_records(self._link, self._lanes, address.records_bucket)
 
     @property
     def url(self) -> str:
