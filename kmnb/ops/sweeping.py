@@ -55,14 +55,16 @@ async def sweep(context: Context, *, dry_run: bool = False, foreign: bool = Fals
     """
     began, now = time.monotonic(), await context.now()
     verdicts, notes = await judge_crew(context, foreign=foreign, now=now)
-    leftovers = await find_leftovers(context, now)
+    # Remarks mean that the registry is not to be trusted: then nothing else is touched either.
+    leftovers = [] if notes else await find_leftovers(context, now)
     report = Report("sweep", crew_prefix(context.names.namespace, context.names.crew) + "/", now, notes=tuple(notes))
     if dry_run:
         found = (*verdicts, *(leftover.verdict for leftover in leftovers))
         return replace(report, verdicts=found, dry_run=True, seconds=time.monotonic() - began)
     done, failures = await carry_out(context, verdicts)
     collected, broken = await collect_leftovers(context, leftovers)
-    await _write_mark(context, last=now)
+    if not notes:
+        await _write_mark(context, last=now)
     report = replace(
         report,
         verdicts=(*done, *collected),
