@@ -172,6 +172,11 @@ def start(coroutine: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
     return _Job(coroutine).outcome
 
 
+def call_soon(callback: Callable[[], object]) -> None:
+    """Have a function called on kmnb's loop; callable anywhere, in a finalizer and on the loop itself too."""
+    _current().loop.call_soon_threadsafe(callback)
+
+
 async def bridge(coroutine: Coroutine[Any, Any, T]) -> T:
     """Await a coroutine on kmnb's loop from any loop.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ _FILE_MAX_BYTES = 1024 * 1024
 class Resolved:
     """All settings of one workspace."""
 
-    url: str
+    url: str = field(repr=False)
     """Address of the store; may hold credentials, so it is never shown as it is."""
     names: Names
     """Namespace, crew, thread and the rest."""
@@ -153,8 +153,9 @@ def _login() -> str:
 
 
 def _show(name: str, value: Any) -> Any:
-    if name != "url" or "@" not in value:
+    if name != "url":
         return value
-    scheme, _, rest = value.partition("://")
+    # User info and queries may hold credentials.
+    scheme, mark, rest = value.partition("?")[0].partition("://")
     place, slash, path = rest.partition("/")
-    return f"{scheme}://{place.rpartition('@')[2]}{slash}{path}"
+    return f"{scheme}{mark}{place.rpartition('@')[2]}{slash}{path}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -31,7 +32,7 @@ class Live:
     """Use cases that handles offer as methods; set by the workspace."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Context:
     """Everything that a use case needs and does not own."""
 
@@ -54,7 +55,9 @@ class Context:
 
     def lock(self, name: str) -> asyncio.Lock:
         """The lock of a counter; use it on kmnb's loop only."""
-        lock = self.live.locks.get(name)
+        # A forked child must not wait for a lock that its parent held.
+        owned = f"{os.getpid()} {name}"
+        lock = self.live.locks.get(owned)
         if lock is None:
-            lock = self.live.locks[name] = asyncio.Lock()
+            lock = self.live.locks[owned] = asyncio.Lock()
         return lock

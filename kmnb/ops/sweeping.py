@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from kmnb.core.keys import crew_prefix
 from kmnb.core.references import read_time
 from kmnb.core.report import Report
-from kmnb.errors import ArtifactNotFound, KmnbError, VersionConflict
+from kmnb.errors import ArtifactNotFound, VersionConflict
 from kmnb.ops.context import Context
 from kmnb.ops.leftovers import collect_leftovers, find_leftovers
 from kmnb.ops.reap import carry_out, judge_crew
@@ -158,20 +158,3 @@ async def _put_mark(context: Context, mark: Mark, revision: str | None) -> None:
     raw = {name: moment.isoformat() for name, moment in times.items() if moment is not None}
     value = json.dumps({**raw, "holder": holder_name()}).encode()
     await context.backend.records.put(_mark_key(context), value, expected=revision)
-
-
-async def watch_over(context: Context) -> None:
-    """Keep a workspace's threads alive and its crew swept, until it is cancelled."""
-    from kmnb.ops.threads import renew_leases
-
-    pause = min(context.settings.lease_seconds / 4, 600.0)
-    while True:
-        try:
-            if context.settings.sweep_on_connect:
-                await sweep_if_due(context)
-            await asyncio.sleep(pause)
-            await renew_leases(context)
-        except (KmnbError, OSError, TimeoutError) as error:
-            # The store may be away for a while; the next round tries again.
-            _log.warning("background work of %s: %s", context.backend.url, error)
-            await asyncio.sleep(min(pause, 60.0))

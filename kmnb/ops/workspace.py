@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from types import TracebackType
 from typing import Any, Self
 
-from kmnb._bridge import blocking, bridged, on_exit
+from kmnb._bridge import blocking, bridged
 from kmnb.core.cards import workspace_card
 from kmnb.core.config import Names, Setting
 from kmnb.core.display import bundle
@@ -16,8 +15,8 @@ from kmnb.ops._face_named import NamedFace
 from kmnb.ops._face_store import StoreFace
 from kmnb.ops._face_threads import ThreadFace
 from kmnb.ops._hooks import Hooks
+from kmnb.ops.background import end_with, start_background
 from kmnb.ops.context import Context
-from kmnb.ops.sweeping import watch_over
 
 
 class Workspace(StoreFace, NamedFace, ThreadFace, BusFace, ComputeFace):
@@ -30,15 +29,13 @@ class Workspace(StoreFace, NamedFace, ThreadFace, BusFace, ComputeFace):
     def __init__(self, context: Context) -> None:
         self.context = context
         context.live.hooks = Hooks(context)
-        self._forget = on_exit(self._stop)
+        self._stop = end_with(context)
 
     @classmethod
     async def started(cls, context: Context) -> Self:
         """Make a workspace and start its background work; call it on kmnb's loop."""
         workspace = cls(context)
-        task = asyncio.get_running_loop().create_task(watch_over(context))
-        context.live.tasks.add(task)
-        task.add_done_callback(context.live.tasks.discard)
+        start_background(context)
         return workspace
 
     def __repr__(self) -> str:
@@ -108,14 +105,8 @@ class Workspace(StoreFace, NamedFace, ThreadFace, BusFace, ComputeFace):
         """Every setting with its value and where it comes from."""
         return self.context.origins
 
-    async def _stop(self) -> None:
-        for task in list(self.context.live.tasks):
-            task.cancel()
-        await self.context.backend.close()
-
     async def _close(self) -> None:
         """Let go of connections, threads and files. Closing twice is harmless; what is stored stays."""
-        self._forget()
         await self._stop()
 
     close, close_async = blocking(_close), bridged(_close)

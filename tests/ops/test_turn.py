@@ -70,10 +70,16 @@ def test_a_turn_over_something_that_is_gone_leaves_no_folder(ws: Workspace, tmp_
 
 
 def test_a_turn_ends_when_its_block_fails(ws: Workspace) -> None:
-    with pytest.raises(ZeroDivisionError), ws.turn(ws.put("d", tool="x")) as turn:
-        folder = turn.folder
-        1 / 0  # noqa: B018
-    assert not folder.exists()
+    folders = []
+
+    def use() -> None:
+        with ws.turn(ws.put("d", tool="x")) as turn:
+            folders.append(turn.folder)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        use()
+    assert not folders[0].exists()
 
 
 def test_an_async_block_works_too(ws: Workspace) -> None:

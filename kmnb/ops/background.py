@@ -1,0 +1,85 @@
+"""What a workspace does by itself while it is open, and how it ends: by close, with the interpreter, or unheld."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import weakref
+from collections.abc import Awaitable, Callable
+
+from kmnb._bridge import call_soon, on_exit
+from kmnb.core.config import HEARTBEAT_SECONDS
+from kmnb.errors import KmnbError
+from kmnb.ops.context import Context
+from kmnb.ops.sweeping import sweep_if_due
+from kmnb.ops.threads import renew_leases
+from kmnb.storage._protocols import Backend
+
+RETRY_SECONDS = 60.0
+"""Pause after the store could not be reached."""
+
+_endings: set[asyncio.Task[None]] = set()
+_log = logging.getLogger("kmnb")
+
+
+def start_background(context: Context) -> None:
+    """Begin to keep threads alive and the crew swept; call it on kmnb's loop."""
+    task = asyncio.get_running_loop().create_task(_watch_over(weakref.ref(context)))
+    context.live.tasks.add(task)
+    task.add_done_callback(context.live.tasks.discard)
+
+
+async def _watch_over(reference: weakref.ref[Context]) -> None:
+    pause = 0.0
+    while True:
+        await asyncio.sleep(pause)
+        context = reference()
+        if context is None:
+            return
+        pause = min(context.settings.lease_seconds / 4, HEARTBEAT_SECONDS)
+        try:
+            await renew_leases(context)
+            if context.settings.sweep_on_connect:
+                await sweep_if_due(context)
+        except (KmnbError, OSError, TimeoutError) as error:
+            _log.warning("background work of %s: %s", context.backend.url, error)
+            pause = min(pause, RETRY_SECONDS)
+        # Sleeping must not keep a workspace that nobody holds.
+        del context
+
+
+def end_with(context: Context) -> Callable[[], Awaitable[None]]:
+    """Have a workspace end with the interpreter, or when neither it nor any of its handles is held any more.
+
+    Returns:
+        A coroutine function that ends it now; calling it twice is harmless.
+    """
+    ending = _Ending(context.backend, context.live.tasks)
+    # The context is what handles hold: while one of them lives, the store stays open.
+    weakref.finalize(context, ending.abandon).atexit = False
+    return ending.finish
+
+
+class _Ending:
+    def __init__(self, backend: Backend, tasks: set[asyncio.Task[None]]) -> None:
+        self._backend, self._tasks, self._owner = backend, tasks, os.getpid()
+        self._forget, self._finished = on_exit(self.finish), False
+
+    async def finish(self) -> None:
+        self._finished = True
+        self._forget()
+        if self._owner == os.getpid():
+            for task in list(self._tasks):
+                task.cancel()
+        await self._backend.close()
+
+    def abandon(self) -> None:
+        # The connection of a forked child's parent is not the child's to close.
+        if self._owner == os.getpid() and not self._finished:
+            call_soon(self._begin)
+
+    def _begin(self) -> None:
+        task = asyncio.get_running_loop().create_task(self.finish())
+        _endings.add(task)
+        task.add_done_callback(_endings.discard)
