@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 from kmnb.core.metadata import ObjectInfo
 from kmnb.errors import (
     AlreadyExists,
     ArtifactNotFound,
-    BadRequest,
     DigestMismatch,
     KeySyntaxError,
     NotSupported,
     StoreError,
+    StoreUnavailable,
 )
 from kmnb.storage._keys import check_key, check_prefix, is_below
 from kmnb.storage._protocols import Attributes, Progress, Source
+from kmnb.storage._ranges import check_range, same_object
+from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_bucket import Bucket
 from kmnb.storage.backends._nats_chunks import ChunkReader
 from kmnb.storage.backends._nats_lane import Lanes
@@ -26,6 +29,8 @@ from kmnb.storage.backends._nats_lister import Lister, in_groups
 from kmnb.storage.backends._nats_stream import Stored
 from kmnb.storage.backends._nats_writer import ObjectWriter
 
+COMMIT_SECONDS = 0.15
+"""How long an interrupted put waits for its last step, which goes on in any case."""
 LINKS_MAX = 4
 """Links that are followed one after the other."""
 
@@ -56,33 +61,46 @@ class NatsArea:
         writer = ObjectWriter(self.bucket, self._lanes, key)
         try:
             document = await writer.write(source, attributes, progress)
-            meta, replaced = await self._commit(writer, document, previous, create_only=create_only)
         except BaseException:
             await writer.undo()
             raise
-        if replaced is not None and replaced.chunks:
-            await self.bucket.purge(replaced.chunk_subject, thing=f"object {key}")
-        return meta.info()
+        # From here on it is a matter of milliseconds, and a half-made decision would be worse than a late one.
+        commit = asyncio.ensure_future(self._commit(writer, document, previous, create_only=create_only))
+        try:
+            return (await asyncio.shield(commit)).info()
+        except asyncio.CancelledError:
+            await asyncio.wait({commit}, timeout=COMMIT_SECONDS)
+            raise
 
-    async def _commit(
-        self, writer: ObjectWriter, document: bytes, previous: Meta | None, *, create_only: bool
-    ) -> tuple[Meta, Meta | None]:
-        """Make an object visible; give its meta, and the one that it replaced, which nobody else did."""
+    async def _commit(self, writer: ObjectWriter, document: bytes, previous: Meta | None, *, create_only: bool) -> Meta:
+        """Make an object visible, and remove the chunks of the one that it replaces, which nobody else does."""
         while True:
             try:
                 await writer.commit(document, previous.sequence if previous is not None else 0)
+                break
+            except StoreUnavailable:
+                # It may still arrive, so its chunks stay; without a meta they are collected later.
+                raise
             except AlreadyExists:
                 current = await self._meta(writer.key)
-                if current is None or current.nuid != writer.nuid:
-                    if create_only:
-                        _refuse_taken(writer.key, current)
-                    previous = current
-                    continue
-            stored = await self._meta(writer.key)
-            if stored is None or stored.nuid != writer.nuid:
-                # Replaced again in the meantime; what we tell is what we wrote.
-                stored = read_meta(self.bucket.name, document, sequence=0, stored_at=None)
-            return stored, previous
+                if current is not None and current.nuid == writer.nuid:
+                    break
+                if create_only and current is not None and not current.deleted:
+                    await writer.undo()
+                    raise
+                previous = current
+            except BaseException:
+                await writer.undo()
+                raise
+        if previous is not None and previous.chunks:
+            # The new object stands whatever comes of this; chunks without a meta are collected later.
+            with suppress(StoreError):
+                await self.bucket.purge(previous.chunk_subject, thing=f"artifact {writer.key!r}")
+        stored = await self._meta(writer.key)
+        if stored is None or stored.nuid != writer.nuid:
+            # Replaced again in the meantime; what we tell is what we wrote.
+            return read_meta(self.bucket.name, document, sequence=0, stored_at=None)
+        return stored
 
     async def head(self, key: str) -> ObjectInfo:
         """Tell the facts; see the protocol."""
@@ -90,10 +108,8 @@ class NatsArea:
 
     async def get_range(self, key: str, start: int, end: int, *, info: ObjectInfo | None = None) -> bytes:
         """Read some bytes; see the protocol."""
-        check_key(key)
-        if start < 0 or end < start:
-            raise BadRequest(f"range {start} to {end} of object {key}", "it is negative or reversed")
-        place = Place.of(info or await self.head(key))
+        check_range(start, end)
+        place = await self._place(check_key(key), info)
         end = min(end, place.size)
         if start >= end:
             return b""
@@ -105,7 +121,7 @@ class NatsArea:
 
     async def stream(self, key: str, *, info: ObjectInfo | None = None) -> AsyncIterator[bytes]:
         """Read all of it; see the protocol."""
-        place = Place.of(info or await self.head(check_key(key)))
+        place = await self._place(check_key(key), info)
         reader = await self._reader_of(place)
         try:
             async with aclosing(reader.stream(place, key=key)) as windows:
@@ -114,26 +130,43 @@ class NatsArea:
         except DigestMismatch as error:
             raise await self._told(key, place, error) from error
 
+    async def _place(self, key: str, expected: ObjectInfo | None) -> Place:
+        """Tell where an object's chunks are; facts of this store spare asking for it again."""
+        place = Place.read(expected.identity) if expected is not None else None
+        if place is not None:
+            return place
+        found = await self.head(key)
+        same_object(found, expected)
+        return Place.of(found)
+
     async def _told(self, key: str, place: Place, error: DigestMismatch) -> StoreError | ArtifactNotFound:
         """Say what became of an object whose chunks do not add up: gone, replaced, or damaged."""
         if Place.of(await self.head(key)).sequence != place.sequence:
-            return DigestMismatch(f"object {key}", "it was replaced while it was read", "Read it again")
+            return DigestMismatch(f"artifact {key!r}", "it was replaced while it was read", "Read it again")
         return error
 
     async def delete(self, key: str) -> None:
         """Remove an object; see the protocol."""
-        meta = await self._meta(check_key(key))
-        if meta is None or meta.deleted:
+        thing = f"artifact {key!r}"
+        while True:
+            meta = await self._meta(check_key(key))
+            if meta is None or meta.deleted:
+                return
+            marker = {"name": key, "bucket": meta.bucket, "nuid": meta.nuid, "size": 0, "chunks": 0, "deleted": True}
+            headers = {"Nats-Rollup": "sub", "Nats-Expected-Last-Subject-Sequence": str(meta.sequence)}
+            subject = meta_subject(self.bucket.name, key)
+            try:
+                await self.bucket.store(subject, write_meta(marker), thing=thing, headers=headers)
+            except failures.ApiError as error:
+                if error.code in failures.WRONG_SEQUENCE:
+                    continue
+                raise failures.translate(error, thing, self.bucket.link.address.shown) from error
+            if meta.nuid and meta.chunks:
+                await self.bucket.purge(meta.chunk_subject, thing=thing)
             return
-        document = {"name": key, "bucket": meta.bucket, "nuid": meta.nuid, "size": 0, "chunks": 0, "deleted": True}
-        subject = meta_subject(self.bucket.name, key)
-        headers = {"Nats-Rollup": "sub"}
-        await self.bucket.link.request(subject, write_meta(document), thing=f"object {key}", headers=headers)
-        if meta.nuid and meta.chunks:
-            await self.bucket.purge(meta.chunk_subject, thing=f"object {key}")
 
     async def _meta(self, key: str) -> Meta | None:
-        stored = await self.bucket.last(meta_subject(self.bucket.name, key), thing=f"object {key}")
+        stored = await self.bucket.last(meta_subject(self.bucket.name, key), thing=f"artifact {key!r}")
         return None if stored is None else self._read(stored)
 
     def _read(self, stored: Stored) -> Meta:
@@ -145,14 +178,16 @@ class NatsArea:
             meta = await area._meta(name)
             if meta is None or meta.deleted:
                 reason = "deleted" if meta is not None else "it never existed, was deleted or has expired"
-                raise ArtifactNotFound(f"object {key}", reason)
+                raise ArtifactNotFound(f"artifact {key!r}", reason)
             if meta.link is None:
                 return meta
             bucket, target = meta.link
             if target is None:
-                raise NotSupported(f"object {key}", f"it is a link to the whole bucket {bucket}", "Open that bucket")
+                raise NotSupported(
+                    f"artifact {key!r}", f"it is a link to the whole bucket {bucket}", "Open that bucket"
+                )
             area, name = await area._area_of(bucket), target
-        raise StoreError(f"object {key}", f"more than {LINKS_MAX} links follow one another")
+        raise StoreError(f"artifact {key!r}", f"more than {LINKS_MAX} links follow one another")
 
     async def _area_of(self, bucket: str) -> NatsArea:
         if bucket == self.bucket.name:
@@ -193,7 +228,7 @@ class NatsArea:
 
 def _refuse_taken(key: str, current: Meta | None) -> None:
     if current is not None and not current.deleted:
-        raise AlreadyExists(f"object {key}", "there is one already", "Choose another key")
+        raise AlreadyExists(f"artifact {key!r}", "there is one already", "Choose another key")
 
 
 def _is_key(name: str) -> bool:

@@ -68,7 +68,9 @@ class ChunkReader:
         async with aclosing(self._walk(place, index, end=end, layout=layout, key=key)) as walk:
             async for chunk in walk:
                 if len(chunk) != layout.size(index):
-                    raise DigestMismatch(f"object {key}", f"chunk {index} has {len(chunk)} bytes, not what it should")
+                    raise DigestMismatch(
+                        f"artifact {key!r}", f"chunk {index} has {len(chunk)} bytes, not what it should"
+                    )
                 if index >= end - 2:
                     self._remember(place.nuid, index, chunk)
                 index += 1
@@ -107,9 +109,9 @@ class ChunkReader:
         finally:
             await asyncio.wait({hashing})
         if done != place.size:
-            raise DigestMismatch(f"object {key}", f"it has {done} bytes, {place.size} were stored")
+            raise DigestMismatch(f"artifact {key!r}", f"it has {done} bytes, {place.size} were stored")
         if place.digest is not None and digest.digest() != place.digest:
-            raise DigestMismatch(f"object {key}", "its sha256 is not that of what was stored")
+            raise DigestMismatch(f"artifact {key!r}", "its sha256 is not that of what was stored")
 
     async def _walk(
         self, place: Place, first: int, *, end: int, layout: Layout | None, key: str
@@ -124,7 +126,7 @@ class ChunkReader:
         try:
             while not transfer.is_done:
                 try:
-                    async with self._lanes.lane(f"object {key}") as lane:
+                    async with self._lanes.lane(f"artifact {key!r}") as lane:
                         await feed.start(start)
                         transfer.begin(lane, start)
                         while not transfer.is_done:
@@ -145,7 +147,7 @@ class ChunkReader:
     def _feed(self, place: Place, key: str) -> Feed:
         if self.bucket.sends_batches:
             return DirectFeed(self.bucket, place.chunk_subject)
-        return ConsumerFeed(self.bucket, place.chunk_subject, thing=f"object {key}")
+        return ConsumerFeed(self.bucket, place.chunk_subject, thing=f"artifact {key!r}")
 
 
 class _Effort:
@@ -172,7 +174,9 @@ class _Effort:
             if isinstance(error, StoreUnavailable):
                 raise error
             reason = f"{address.shown} did not send it in time"
-            raise StoreUnavailable(f"object {self._key}", reason, "Is the server up?", server=address.shown) from error
+            raise StoreUnavailable(
+                f"artifact {self._key!r}", reason, "Is the server up?", server=address.shown
+            ) from error
         await asyncio.sleep(PAUSE_SECONDS)
 
     async def after_gap(self, gap: Gap, *, is_first: bool) -> None:
@@ -185,5 +189,5 @@ class _Effort:
         if is_first and self._gaps == 1:
             return
         if self._bucket.replicas == 1 or self._loop.time() - self._since > LAG_SECONDS:
-            raise DigestMismatch(f"object {self._key}", str(gap)) from gap
+            raise DigestMismatch(f"artifact {self._key!r}", str(gap)) from gap
         await asyncio.sleep(PAUSE_SECONDS)

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from kmnb.errors import StoreUnavailable
+from kmnb.errors import StoreDenied, StoreUnavailable
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends import _nats_wire as wire
 from kmnb.storage.backends._nats_link import Link
@@ -78,6 +78,8 @@ class Lane(asyncio.BufferedProtocol):
             if login.tls_first:
                 await lane._start_tls(login, parts.hostname)
             info = wire.read_info(await lane._answer())
+            if login.tls_required and not (info.get("tls_required") or login.tls_first):
+                raise StoreDenied(f"NATS server {parts.netloc}", "it offers no TLS", "Use nats:// if that is all right")
             if info.get("tls_required") and not login.tls_first:
                 await lane._start_tls(login, parts.hostname)
             lane._write(wire.write_connect({**_OPTIONS, **login.connect_fields(info.get("nonce"))}))
@@ -263,15 +265,30 @@ class Lanes:
                 return lane
         return None
 
+    async def probe(self) -> None:
+        """Make sure that a server takes us, with TLS where that is required, before nats-py tells it anything.
+
+        Raises:
+            StoreUnavailable: None is reached.
+            StoreDenied: It refuses, or offers no TLS.
+        """
+        lane = await self._try(self._link.address.servers, "_INBOX.kmnb.probe", thing="NATS server")
+        lane.abort()
+
     async def _open(self, thing: str) -> Lane:
-        client, address = await self._link.client(), self._link.address
+        client = await self._link.client()
         near = client.connected_url
-        servers = [near, *client.servers] if near is not None else client.servers
+        urls = [near, *client.servers] if near is not None else client.servers
+        servers = (f"{url.scheme}://{url.netloc.rpartition('@')[2]}" for url in urls)
+        return await self._try(servers, client.new_inbox(), thing=thing)
+
+    async def _try(self, servers: Iterable[str], inbox: str, *, thing: str) -> Lane:
+        address = self._link.address
         reason: BaseException = StoreUnavailable(thing, "there is no server")
-        for server in dict.fromkeys(f"{url.scheme}://{url.netloc.rpartition('@')[2]}" for url in servers):
+        for server in dict.fromkeys(servers):
             try:
                 async with asyncio.timeout(address.connect_seconds):
-                    return await Lane.open(server, address.login, client.new_inbox())
+                    return await Lane.open(server, address.login, inbox)
             except Exception as error:
                 reason = error
         raise failures.translate(reason, thing, address.shown) from reason

@@ -131,19 +131,27 @@ class Place:
         return f"{self.bucket}:{self.nuid}:{numbers}:{'' if self.digest is None else self.digest.hex()}"
 
     @classmethod
+    def read(cls, identity: str | None) -> Place | None:
+        """Read it back; None when it is the identity of no object in NATS."""
+        try:
+            bucket, nuid, *numbers, digest = (identity or "").split(":")
+            sequence, size, chunks, chunk_bytes, is_even = map(int, numbers)
+            place = cls(bucket, nuid, sequence, size, chunks, chunk_bytes, is_even == 1, bytes.fromhex(digest) or None)
+        except ValueError:
+            return None
+        return place if chunk_bytes > 0 else None
+
+    @classmethod
     def of(cls, info: ObjectInfo) -> Place:
-        """Read it back from an :class:`ObjectInfo` of this backend.
+        """Read it back from facts of this backend.
 
         Raises:
-            StoreError: The info is of another backend.
+            StoreError: They are of another backend.
         """
-        try:
-            bucket, nuid, *numbers, digest = (info.identity or "").split(":")
-            sequence, size, chunks, chunk_bytes, is_even = map(int, numbers)
-            raw = bytes.fromhex(digest) or None
-        except ValueError:
-            raise StoreError(f"object {info.key}", "its facts do not come from a NATS store") from None
-        return cls(bucket, nuid, sequence, size, chunks, chunk_bytes, is_even == 1, raw)
+        place = cls.read(info.identity)
+        if place is None:
+            raise StoreError(f"artifact {info.key!r}", "its facts do not come from a NATS store")
+        return place
 
 
 def stream_name(bucket: str) -> str:
@@ -241,7 +249,7 @@ def read_meta(bucket: str, data: bytes, *, sequence: int, stored_at: datetime | 
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StoreError(f"object store {bucket}", f"message {sequence} is no meta document of an object") from error
     if not _TOKEN.fullmatch(meta.nuid) and (meta.nuid or not (meta.link is not None or meta.deleted)):
-        raise StoreError(f"object {meta.name}", "its meta document names no chunks")
+        raise StoreError(f"artifact {meta.name!r}", "its meta document names no chunks")
     return meta
 
 

@@ -85,23 +85,23 @@ class Locator:
         """
         if not place.may_be_even:
             return False
-        last = await self._bucket.last(place.chunk_subject, thing=f"object {key}")
+        last = await self._bucket.last(place.chunk_subject, thing=f"artifact {key!r}")
         return last is not None and len(last.data) == place.chunk_size(place.chunks - 1)
 
     async def _measure(self, place: Place, key: str) -> Layout:
         """List the size of every chunk, by headers only."""
         if place.chunks > CHUNKS_MAX:
-            raise DigestMismatch(f"object {key}", f"{place.chunks} chunks of uneven size are too many to list")
-        feed = ConsumerFeed(self._bucket, place.chunk_subject, thing=f"object {key}", headers_only=True)
+            raise DigestMismatch(f"artifact {key!r}", f"{place.chunks} chunks of uneven size are too many to list")
+        feed = ConsumerFeed(self._bucket, place.chunk_subject, thing=f"artifact {key!r}", headers_only=True)
         try:
-            async with self._lanes.lane(f"object {key}") as lane:
+            async with self._lanes.lane(f"artifact {key!r}") as lane:
                 await feed.start(1)
                 sizes = await _Sizes(feed, lane).collect(feed.pending, self._bucket.link.address.request_seconds)
         finally:
             await feed.stop()
         ends = tuple(accumulate(size for _, size in sizes))
         if len(ends) != place.chunks or (ends and ends[-1] != place.size):
-            raise DigestMismatch(f"object {key}", "its chunks do not add up to its size")
+            raise DigestMismatch(f"artifact {key!r}", "its chunks do not add up to its size")
         return Layout(place, ends, tuple(sequence for sequence, _ in sizes))
 
     async def start(self, place: Place, index: int, *, layout: Layout | None, key: str) -> int:
@@ -160,18 +160,18 @@ class Locator:
                 return point, high
             high, step = point, 2 * step
         if low[0] == 1 and (await self._ask(place, 1, points=points, key=key))[1] < wanted:
-            raise DigestMismatch(f"object {key}", f"not all of its {place.chunks} chunks are there")
+            raise DigestMismatch(f"artifact {key!r}", f"not all of its {place.chunks} chunks are there")
         return low, high
 
     async def _ask(self, place: Place, sequence: int, *, points: list[tuple[int, int]], key: str) -> tuple[int, int]:
         """Count the chunks at or after a place: a new consumer tells it and moves nothing."""
-        feed = ConsumerFeed(self._bucket, place.chunk_subject, thing=f"object {key}")
+        feed = ConsumerFeed(self._bucket, place.chunk_subject, thing=f"artifact {key!r}")
         try:
             await feed.start(sequence, lasting_seconds=1)
             rank = feed.pending
         except KmnbError:
             # Consumers may be forbidden or used up; a chunk tells how many follow it, too.
-            stored = await self._bucket.next(place.chunk_subject, sequence, thing=f"object {key}")
+            stored = await self._bucket.next(place.chunk_subject, sequence, thing=f"artifact {key!r}")
             if stored is not None and stored.pending is None:
                 raise
             rank = 0 if stored is None else (stored.pending or 0) + 1

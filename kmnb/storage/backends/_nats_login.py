@@ -43,6 +43,7 @@ OPTIONS: Mapping[str, Any] = {
     **dict.fromkeys(_ENVIRONMENT),
     "tls_hostname": None,
     "tls_first": False,
+    "tls_required": False,
 }
 """Options of a store URL that say how to log in; secrets belong into files and the environment instead."""
 
@@ -67,6 +68,8 @@ class Login:
     """Name that the server's certificate must have; None for the host of the URL."""
     tls_first: bool = False
     """Whether TLS starts before the server says anything."""
+    tls_required: bool = False
+    """Whether a server without TLS is refused, before anything is told to it."""
 
     def client_arguments(self) -> dict[str, Any]:
         """Give the arguments of the NATS client."""
@@ -153,8 +156,13 @@ def _login(found: Mapping[str, Any]) -> Login:
         seed=seed,
         tls=_tls(found),
         tls_hostname=found.get("tls_hostname"),
-        tls_first=str(found.get("tls_first", "")).lower() in ("1", "true", "yes"),
+        tls_first=_is_set(found.get("tls_first")),
+        tls_required=_is_set(found.get("tls_required")),
     )
+
+
+def _is_set(value: Any) -> bool:
+    return str(value).lower() in ("1", "true", "yes")
 
 
 def _check_seed(seed: str, thing: str) -> None:

@@ -9,17 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 
-from kmnb.errors import ArtifactNotFound, BoundExceeded, VersionConflict
+from kmnb.errors import ArtifactNotFound, VersionConflict
 from kmnb.storage._keys import check_key, check_prefix
 from kmnb.storage._protocols import Record
+from kmnb.storage._records import check_value
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_lane import Lanes
 from kmnb.storage.backends._nats_link import Link
 from kmnb.storage.backends._nats_lister import Lister, in_groups
 from kmnb.storage.backends._nats_stream import Stream, ensure_stream
 
-VALUE_MAX_BYTES = 65_536
-"""Largest record."""
 _ODD = re.compile(r"[^A-Za-z0-9_-]")
 _ESCAPED = re.compile(r"(?:=[0-9A-F]{2})+")
 
@@ -33,35 +32,33 @@ class NatsRecords:
 
     async def get(self, key: str) -> Record:
         """Read a record; see the protocol."""
-        stored = await self._stream.last(self._subject(key), thing=f"record {key}")
+        stored = await self._stream.last(self._subject(key), thing=f"record {key!r}")
         if stored is None or stored.is_marker:
-            raise ArtifactNotFound(f"record {key}", "there is none")
+            raise ArtifactNotFound(f"record {key!r}", "there is none")
         return Record(key, stored.data, str(stored.sequence))
 
     async def put(self, key: str, value: bytes, *, expected: str | None) -> str:
         """Write a record if it is still as expected; see the protocol."""
-        if len(value) > VALUE_MAX_BYTES:
-            reason = f"{len(value)} bytes, the limit is {VALUE_MAX_BYTES}"
-            raise BoundExceeded(f"record {key}", reason, limit="VALUE_MAX_BYTES", value=len(value), unit="bytes")
+        check_value(check_key(key), value)
         if expected is not None and not (expected.isascii() and expected.isdigit()):
-            raise VersionConflict(f"record {key}", "it has another revision", "Read it again")
+            raise VersionConflict(f"record {key!r}", "it has another revision", "Read it again")
         sequence = expected or str(await self._free_sequence(key))
         headers = {"Nats-Expected-Last-Subject-Sequence": sequence}
         try:
-            return str(await self._stream.store(self._subject(key), value, thing=f"record {key}", headers=headers))
+            return str(await self._stream.store(self._subject(key), value, thing=f"record {key!r}", headers=headers))
         except failures.ApiError as error:
             if error.code in failures.WRONG_SEQUENCE:
-                raise VersionConflict(f"record {key}", "it has another revision", "Read it again") from error
-            raise failures.translate(error, f"record {key}", self._stream.link.address.shown) from error
+                raise VersionConflict(f"record {key!r}", "it has another revision", "Read it again") from error
+            raise failures.translate(error, f"record {key!r}", self._stream.link.address.shown) from error
 
     async def _free_sequence(self, key: str) -> int:
         """Give what "there is none" is on the server: 0, or the place of a marker that another client left."""
-        stored = await self._stream.last(self._subject(key), thing=f"record {key}")
+        stored = await self._stream.last(self._subject(key), thing=f"record {key!r}")
         return stored.sequence if stored is not None and stored.is_marker else 0
 
     async def delete(self, key: str) -> None:
         """Remove a record; see the protocol."""
-        await self._stream.purge(self._subject(key), thing=f"record {key}")
+        await self._stream.purge(self._subject(key), thing=f"record {key!r}")
 
     async def list(self, prefix: str = "") -> AsyncIterator[Record]:
         """Walk the records below a prefix; see the protocol."""

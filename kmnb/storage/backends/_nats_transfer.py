@@ -126,7 +126,7 @@ class ChunkTransfer:
         """Understand an answer that is no chunk: the end of a batch, nothing found, or a refusal."""
         if frame.status not in ("204", "404", "408"):
             text = failures.no_secrets(f"{frame.status} {frame.description}".strip())
-            self._fail(StoreError(f"object {self.key}", f"the server refused to read it: {text}"))
+            self._fail(StoreError(f"artifact {self.key!r}", f"the server refused to read it: {text}"))
 
     def _settle(self) -> None:
         """Go on to the next batch when the first is through."""
@@ -157,7 +157,7 @@ class ChunkTransfer:
         if sequence <= self._sequence or self._failure is not None:
             return
         if len(payload) > self.place.chunk_bytes:
-            self._fail(DigestMismatch(f"object {self.key}", "a chunk is larger than the object says"))
+            self._fail(DigestMismatch(f"artifact {self.key!r}", "a chunk is larger than the object says"))
             return
         index = self.place.chunks - 1 - pending
         if index != self.next:
@@ -216,5 +216,5 @@ class ChunkTransfer:
         self._waiting_bytes -= len(window)
         self._ask_more()
         if self.done_bytes > self.place.size:
-            raise DigestMismatch(f"object {self.key}", "it has more bytes than were stored")
+            raise DigestMismatch(f"artifact {self.key!r}", "it has more bytes than were stored")
         return window

@@ -19,6 +19,7 @@ from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_bucket import Bucket
 from kmnb.storage.backends._nats_lane import Lane, Lanes
 from kmnb.storage.backends._nats_layout import CHUNK_BYTES, EVEN, chunk_subject, meta_subject, write_digest, write_meta
+from kmnb.storage.backends._nats_leftovers import LEFTOVER_SECONDS
 from kmnb.storage.backends._nats_sender import Broken, ChunkSender
 
 CALM_SECONDS = 0.1
@@ -36,7 +37,7 @@ class ObjectWriter:
         from nats.nuid import NUID
 
         self.bucket, self.key = bucket, key
-        self.thing = f"object {key}"
+        self.thing = f"artifact {key!r}"
         self.nuid = NUID().next().decode()
         self.subject = chunk_subject(bucket.name, self.nuid)
         self._lanes = lanes
@@ -70,6 +71,7 @@ class ObjectWriter:
 
     async def _send(self, source: Source, progress: Progress | None) -> bytes:
         digest, total, sender = hashlib.sha256(), known_size(source), self._sender
+        begun = asyncio.get_running_loop().time()
         async with self._stack, aclosing(chunk_groups(source)) as groups:
             async for group in groups:
                 hashing = asyncio.ensure_future(in_thread(partial(_update, digest, group)))
@@ -83,7 +85,7 @@ class ObjectWriter:
                     progress(sender.size, total)
             if sender.count:
                 await self._persist(partial(sender.flow, 0))
-        if sender.was_repeated:
+        if sender.was_repeated or asyncio.get_running_loop().time() - begun > LEFTOVER_SECONDS / 2:
             await self._recount()
         return digest.digest()
 
@@ -118,7 +120,7 @@ class ObjectWriter:
             self._lane = None
 
     async def _recount(self) -> None:
-        """Make sure that what was sent twice is stored once."""
+        """Make sure that what was sent twice is stored once, and that a long put was not taken for a leftover."""
         answer = await self.bucket.api("STREAM.INFO", {"subjects_filter": self.subject}, thing=self.thing)
         stored = (answer["state"].get("subjects") or {}).get(self.subject, 0)
         if stored != self._sender.count:

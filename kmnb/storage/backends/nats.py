@@ -19,6 +19,7 @@ from kmnb.storage.backends._nats_bucket import Bucket
 from kmnb.storage.backends._nats_bus import NatsBus
 from kmnb.storage.backends._nats_lane import Lanes
 from kmnb.storage.backends._nats_layout import read_time
+from kmnb.storage.backends._nats_leftovers import collect_leftovers
 from kmnb.storage.backends._nats_link import Link
 from kmnb.storage.backends._nats_records import NatsRecords, open_records
 
@@ -39,6 +40,8 @@ class NatsBackend:
     async def start(self) -> None:
         """Connect and make what is missing."""
         address = self._address
+        if address.login.tls_required:
+            await self._lanes.probe()
         discussions = await Bucket.open(self._link, address.bucket, ttl_seconds=TTL_SECONDS)
         named = await Bucket.open(self._link, address.named_bucket, ttl_seconds=None)
         self._discussions, self._named = NatsArea(discussions, self._lanes), NatsArea(named, self._lanes)
@@ -99,6 +102,7 @@ class NatsBackend:
             warnings.append(f"bucket {self._address.named_bucket} has a TTL: named artifacts will expire")
         version = client.connected_server_version
         return {
+            "kind": "nats",
             "url": self.url,
             "server_url": self.server_url,
             "server_version": f"{version.major}.{version.minor}.{version.patch}",
@@ -107,6 +111,12 @@ class NatsBackend:
             "buckets": buckets,
             "warnings": warnings,
         }
+
+    async def collect(self) -> int:
+        """Remove what killed writers left; returns the number of objects that never became visible."""
+        now = await self.now()
+        buckets = (self._discussions.bucket, self._named.bucket)
+        return sum([await collect_leftovers(bucket, self._lanes, now=now) for bucket in buckets])
 
     async def close(self) -> None:
         """Let go of the connection, and of the embedded server."""
@@ -137,7 +147,7 @@ def _default_folder() -> Path:
 
 
 class _Plugin:
-    schemes: tuple[str, ...] = ("nats", "tls", "nats+embedded")
+    schemes: tuple[str, ...] = ("nats", "nats+embedded")
     summary = "NATS JetStream object store, by server address or embedded"
 
     async def open(self, url: str, options: Mapping[str, Any]) -> NatsBackend:
