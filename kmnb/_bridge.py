@@ -203,14 +203,7 @@ async def bridge(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def iterate(source: AsyncIterator[T]) -> Iterator[T]:
-    """Walk an async iterator from blocking code, one item at a time.
-
-    Args:
-        source: An async iterator; it is closed when the walk ends, also early.
-
-    Yields:
-        Its items.
-    """
+    """Walk an async iterator from blocking code, one item at a time; it is closed when the walk ends, also early."""
     try:
         while True:
             try:
