@@ -5,9 +5,9 @@ Formats and sips do not know each other: both know only the words of this module
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from kmnb.core.describe import Operation
@@ -78,6 +78,24 @@ class Splitter(Protocol):
 
     def finish(self) -> Batch:
         """Give what is left at the end of the content."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Bytes that a format asks for, which reads by range; it is sent exactly these."""
+
+    start: int
+    """First byte, from 0."""
+    end: int
+    """End, exclusive."""
+
+
+Scan: TypeAlias = Generator[Need | Batch, bytes | None, None]
+"""A reading by range: a :class:`Need` is answered by sending the bytes, a :class:`Batch` by sending None.
+
+A format that reads by range has ``scan(size, columns)``: ``size`` in bytes of the stored content, ``columns`` the
+names that are looked at, None for all. Such a format can still be split when it arrives as a stream.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from kmnb.formats._counting import LineCounter
 class Counter(Protocol):
     """Counts records; what a format's ``counter(head, indexed=…)`` gives."""
 
-    lines: LineCounter
-    """Counts the lines in the way that the format needs."""
+    lines: LineCounter | None
+    """Counts the lines in the way that the format needs; None for content without lines."""
 
     def feed(self, block: bytes) -> None:
         """Take the next block of decoded text; ``lines`` has been fed with it."""
@@ -25,21 +25,21 @@ class LinesAreRecords:
     """Every line that is not blank is a record."""
 
     def __init__(self, *, indexed: bool) -> None:
-        self.lines = LineCounter(indexed=indexed)
+        self.lines: LineCounter | None = LineCounter(indexed=indexed)
 
     def feed(self, block: bytes) -> None:
         """Take the next block."""
 
     def finish(self) -> int | None:
         """Give the number of lines that are not blank."""
-        return self.lines.filled
+        return self.lines.filled if self.lines else None
 
 
 class BySplitting:
     """Records are cut out and counted."""
 
     def __init__(self, plugin: FormatPlugin, *, indexed: bool) -> None:
-        self.lines = LineCounter(indexed=indexed, blank=None)
+        self.lines: LineCounter | None = LineCounter(indexed=indexed, blank=None)
         self._splitter = plugin.split(Dialect())
         self._records = 0
 

@@ -94,7 +94,7 @@ class CsvCounter:
     """
 
     def __init__(self, dialect: CsvDialect, *, indexed: bool) -> None:
-        self.lines = LineCounter(indexed=indexed, blank="empty")
+        self.lines: LineCounter | None = LineCounter(indexed=indexed, blank="empty")
         self._quotes = QuoteCounter(dialect)
         self._header, self._newline = dialect.header, dialect.newline
 
@@ -106,5 +106,6 @@ class CsvCounter:
         """Give the number of records."""
         self._quotes.finish()
         is_usual = self._newline == b"\n"
-        records = self.lines.filled - self._quotes.excess if is_usual else self._quotes.records
+        filled = self.lines.filled if self.lines else 0
+        records = filled - self._quotes.excess if is_usual else self._quotes.records
         return max(0, records - (records > 0 and self._header))

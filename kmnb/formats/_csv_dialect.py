@@ -6,13 +6,14 @@ import itertools
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kmnb.core.records import Dialect
 from kmnb.formats._csv_records import RecordCutter, cells_of
 
 SAMPLE_BYTES = 65_536
 """How much of the beginning a guess looks at."""
-_SAMPLE_RECORDS = 500
+_SAMPLE_RECORDS = 100
 _CANDIDATES = (",", "\t", ";", "|")
 _NUMBER = re.compile(r"\s*[-+]?(\d[\d ]*([.,]\d+)?|[.,]\d+)([eE][-+]?\d+)?\s*%?\s*\Z")
 _NAME = re.compile(r"[^\W\d][\w .()/%#'-]{0,60}\Z")
@@ -47,8 +48,9 @@ def sample_rows(head: bytes, *, delimiter: str, quote: str, newline: bytes, whol
     """Cut the first records of a sample into cells; the last, perhaps cut one is left out unless it is whole."""
     cutter = RecordCutter(delimiter, quote)
     records: list[str] = []
-    lines = head.removeprefix(b"\xef\xbb\xbf").split(newline)
-    for line in lines if whole else lines[:-1] or lines:
+    lines = head.removeprefix(b"\xef\xbb\xbf").split(newline, _SAMPLE_RECORDS * 4)
+    is_all = whole and len(lines) <= _SAMPLE_RECORDS * 4
+    for line in lines if is_all else lines[:-1] or lines:
         record = cutter.take(line.removesuffix(b"\r"))
         if record:
             records.append(record.decode("utf-8", "replace"))
@@ -57,6 +59,7 @@ def sample_rows(head: bytes, *, delimiter: str, quote: str, newline: bytes, whol
     return cells_of(records, delimiter, quote)
 
 
+@lru_cache(maxsize=4)
 def sniff_dialect(head: bytes, dialect: Dialect, *, whole: bool, hint: str | None = None) -> CsvDialect:
     """Complete a dialect from the first bytes of a text.
 

@@ -73,7 +73,7 @@ def _json(plugin: FormatPlugin, head: bytes, whole: bool) -> Description:
     splitter = plugin.split(Dialect())
     cut = len(head) if whole else head.rfind(b"\n") + 1 or len(head)
     batches = [splitter.feed(head[:cut]), splitter.finish()]
-    return describe_records([row for batch in batches for row in batch.rows])
+    return describe_records([row for batch in batches for row in batch.rows], sampled=not whole)
 
 
 def _binary(plugin: FormatPlugin, head: bytes, whole: bool) -> Description:

@@ -96,7 +96,8 @@ def detect(
     text = text.removeprefix(b"\xef\xbb\xbf")
     found = format_named(_best(without_section(text), given, (name or "").lower()))
     kind = media_type if given and media_type else content_type_of(found, text)
-    return Detection(found.name, codec, None if found.kind == "binary" else text_encoding, kind)
+    is_text = found.kind != "binary" and not getattr(found, "is_binary", False)
+    return Detection(found.name, codec, text_encoding if is_text else None, kind)
 
 
 def without_section(text: bytes) -> bytes:

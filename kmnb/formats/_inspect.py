@@ -13,8 +13,7 @@ from typing import Any
 from kmnb.core.index import Index
 from kmnb.core.metadata import Attribute
 from kmnb.core.records import Schema
-from kmnb.formats._describe import describe
-from kmnb.formats._detect import HEAD_BYTES, detect, without_section
+from kmnb.formats._detect import HEAD_BYTES, detect
 from kmnb.formats._pass import ContentPass
 from kmnb.formats._previewing import write_preview
 
@@ -104,7 +103,7 @@ class Inspector:
         """Give what was found."""
         ended = self._pass or self._begin()
         ended.finish()
-        about = describe(ended.plugin, without_section(bytes(ended.head)), whole=ended.is_whole)
+        about = ended.describe()
         return Inspection(
             format=ended.found.format,
             content_type=ended.found.content_type,

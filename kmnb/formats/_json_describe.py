@@ -26,17 +26,24 @@ _RECORD_OUTCOMES = (
 _SAMPLE = 2000
 
 
-def describe_document(head: bytes, *, whole: bool) -> Description:
-    """Describe a JSON document, or several that follow one another, by the beginning."""
+def describe_document(head: bytes, *, whole: bool, is_spaced: bool = True, sampled: bool = False) -> Description:
+    """Describe a JSON document, or several that follow one another, by the beginning.
+
+    Args:
+        head: The beginning, UTF-8.
+        whole: Whether it is all.
+        is_spaced: Whether the content itself is JSON, in which line breaks mean nothing.
+        sampled: Whether there are more records than the text holds.
+    """
     try:
         value = read_prefix(head, whole=whole)
     except ValueError as fault:
         return _unreadable(head, whole, fault)
     path, records = find_records(value)
     if records is None:
-        return _describe_single(value)
+        return _describe_single(value, is_spaced=is_spaced)
     is_cut = not whole and len(records) > 1
-    found = describe_records(records[:-1] if is_cut else records)
+    found = describe_records(records[:-1] if is_cut else records, sampled=sampled or not whole)
     kind = value.get("kind") if isinstance(value, dict) else None
     place = "." + ".".join(path) if path else "a list"
     outcome = _top_outcome(value) if isinstance(value, dict) else ""
@@ -47,7 +54,7 @@ def describe_document(head: bytes, *, whole: bool) -> Description:
         columns=found.columns,
         shape="\n".join(part for part in (f"records: {place}", found.shape) if part),
         outcome="\n".join(part for part in (outcome, found.outcome) if part),
-        is_spaced=True,
+        is_spaced=is_spaced,
         note=kind if isinstance(kind, str) else "",
     )
 
@@ -99,8 +106,14 @@ def _is_records(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
-def describe_records(records: Sequence[Any]) -> Description:
-    """Describe records by a sample of them; bytes are read as JSON."""
+def describe_records(records: Sequence[Any], *, noun: str = "records", sampled: bool = False) -> Description:
+    """Describe records by the first of them; bytes are read as JSON.
+
+    Args:
+        records: The first records.
+        noun: What they are called.
+        sampled: Whether there are more.
+    """
     values = [_value(record) for record in records[:_SAMPLE]]
     types = PathTypes()
     for value in values[:200]:
@@ -108,7 +121,7 @@ def describe_records(records: Sequence[Any]) -> Description:
     columns = types.columns()
     key, firsts = _naming(values)
     shape = "fields: " + ", ".join(f"{column['name']} {column['type']}" for column in columns) if columns else ""
-    return Description("records", key, firsts, columns, shape=shape, outcome=_record_outcomes(values))
+    return Description(noun, key, firsts, columns, shape=shape, outcome=_record_outcomes(values, sampled))
 
 
 def _value(record: Any) -> Any:
@@ -120,7 +133,7 @@ def _value(record: Any) -> Any:
         return record.decode("utf-8", "replace")
 
 
-def _describe_single(value: Any) -> Description:
+def _describe_single(value: Any, *, is_spaced: bool) -> Description:
     if not isinstance(value, dict):
         return Description("documents", "value", [_short(value)])
     types = PathTypes()
@@ -136,7 +149,7 @@ def _describe_single(value: Any) -> Description:
         types.columns(),
         shape=shape,
         outcome=_top_outcome(value),
-        is_spaced=True,
+        is_spaced=is_spaced,
         note=kind if isinstance(kind, str) else "",
     )
 
@@ -191,16 +204,17 @@ def _top_outcome(value: Mapping[str, Any]) -> str:
     return "\n".join(found)
 
 
-def _record_outcomes(values: Sequence[Any]) -> str:
-    """Count the values of outcome fields over the sample."""
+def _record_outcomes(values: Sequence[Any], sampled: bool) -> str:
+    """Count the values of outcome fields; where only the first records were looked at it is said."""
     lines = []
+    of = f" (of the first {len(values)})" if sampled else ""
     for path in _RECORD_OUTCOMES:
         found = [at_path(value, path) for value in values]
         texts = [_short(each)[:60] for each in found if isinstance(each, (str, bool, int)) and each != ""]
         counts = Counter(texts)
         if len(texts) >= max(1, len(values) // 4) and len(counts) <= 12:
             told = ", ".join(f"{text} {times}" for text, times in counts.most_common(6))
-            lines.append(f"{path}: {told}")
+            lines.append(f"{path}{of}: {told}")
         if len(lines) == 2:
             break
     return "\n".join(lines)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from kmnb.core.index import Index
 from kmnb.errors import KmnbError
 from kmnb.formats._counters import Counter, make_counter
+from kmnb.formats._describe import describe
+from kmnb.formats._description import Description
 from kmnb.formats._detect import HEAD_BYTES, Detection, format_named, without_section
 from kmnb.formats._sections import SectionFilter
 
@@ -23,7 +25,7 @@ class ContentPass:
     def __init__(self, found: Detection) -> None:
         self.found = found
         self.plugin = format_named(found.format)
-        self._decoder = found.decoder() if found.encoding or found.codec else None
+        self._decoder = found.decoder()
         self._counter: Counter | None = None
         self._sections = SectionFilter()
         self.head = bytearray()
@@ -52,37 +54,44 @@ class ContentPass:
 
     def feed(self, block: bytes) -> None:
         """Take the next stored bytes."""
-        if self._decoder is None:
-            self._keep(block)
-        elif self.fault is None:
-            if self.found.is_transparent and self._counter is not None:
-                self._counter.lines.feed(block)
-            self._take(self._decoder.feed(block), block)
+        if self.fault is not None:
+            return
+        if self.found.is_transparent and self._counter is not None and self._counter.lines is not None:
+            self._counter.lines.feed(block)
+        self._take(self._decoder.feed(block), block)
 
     def finish(self) -> None:
         """Hear that the content ended; ``rows`` and ``lines`` are known then."""
-        if self._decoder is None:
-            return
         if self.fault is None:
             self._take(self._decoder.finish(), b"")
-        if self.fault is not None:
+        if self.fault is not None or self.plugin.kind == "binary":
             return
         self._counter = self._counter or make_counter(self.plugin, b"", indexed=False)
-        self.lines = self._counter.lines.lines
-        if self._unread is None:
-            try:
-                rest = self._sections.finish()
-                if rest:
-                    self._counter.feed(rest)
-                self.rows = self._counter.finish()
-            except KmnbError as fault:
-                self._unread = fault
+        self.lines = self._counter.lines.lines if self._counter.lines is not None else None
+        self._unread = self._unread or self._end(self._counter)
+
+    def _end(self, counter: Counter) -> KmnbError | None:
+        try:
+            if rest := self._sections.finish():
+                counter.feed(rest)
+            self.rows = counter.finish()
+        except KmnbError as fault:
+            return fault
+        return None
+
+    def describe(self) -> Description:
+        """Tell what a preview needs."""
+        own: Description | None = getattr(self._counter, "description", None)
+        if own is not None or getattr(self.plugin, "is_binary", False):
+            return own or Description("rows", shows_content=False)
+        return describe(self.plugin, without_section(bytes(self.head)), whole=self.is_whole)
 
     def index(self, size: int) -> Index | None:
         """Give the index of an object of that size; None where stored bytes are not text."""
-        if self._counter is None or self.lines is None or not self.found.is_transparent:
+        lines = self._counter.lines if self._counter is not None else None
+        if lines is None or self.lines is None or not self.found.is_transparent:
             return None
-        return Index(size, self.lines, self._counter.lines.entries, self.rows)
+        return Index(size, self.lines, lines.entries, self.rows)
 
     def _take(self, pieces: Iterator[bytes], stored: bytes) -> None:
         try:
@@ -93,12 +102,14 @@ class ContentPass:
 
     def _look(self, piece: bytes, stored: bytes) -> None:
         self._keep(piece)
+        if self.plugin.kind == "binary":
+            return
         if self._counter is None:
             begin = without_section(bytes(self.head))
             self._counter = make_counter(self.plugin, begin, indexed=self.found.is_transparent)
-            if self.found.is_transparent:
+            if self.found.is_transparent and self._counter.lines is not None:
                 self._counter.lines.feed(stored)
-        if not self.found.is_transparent:
+        if not self.found.is_transparent and self._counter.lines is not None:
             self._counter.lines.feed(piece)
         if self._unread is None:
             try:

@@ -38,12 +38,13 @@ def _summary(about: Description, ended: ContentPass, size: int) -> str:
     if len(ended.sections) > 1:
         facts.append(f"{len(ended.sections)} sections: {', '.join(ended.sections[:8])}")
     if ended.rows is not None:
-        noun = about.noun.removesuffix("s") if ended.rows == 1 else about.noun
+        noun = about.noun.removesuffix("s") if ended.rows == 1 and about.noun != "series" else about.noun
         facts.append(f"{ended.rows:,} {noun}{f' ({about.note})' if about.note else ''}")
     elif about.note:
         facts.append(about.note)
     if about.key:
-        facts.append(f"{about.key}: {names(about.firsts, total=ended.rows)}")
+        total = len(about.firsts) if about.key in ("columns", "keys") else ended.rows
+        facts.append(f"{about.key}: {names(about.firsts, total=total)}")
     facts += [f"{size:,} bytes", ended.found.content_type]
     if ended.found.codec:
         facts.append(ended.found.codec)

@@ -109,14 +109,14 @@ class SampleCounter:
     """Samples are the lines that are neither blank nor comments."""
 
     def __init__(self, *, indexed: bool) -> None:
-        self.lines = LineCounter(indexed=indexed, comments=True)
+        self.lines: LineCounter | None = LineCounter(indexed=indexed, comments=True)
 
     def feed(self, block: bytes) -> None:
         """Take the next block."""
 
     def finish(self) -> int:
         """Give the number of samples."""
-        return self.lines.filled - self.lines.comments
+        return self.lines.filled - self.lines.comments if self.lines else 0
 
 
 class _Prometheus:

@@ -63,13 +63,16 @@ class Rows:
         self._problems = problems
         self.columns: tuple[str, ...] | None = None
         self.seen: dict[str, None] = {}
+        self._held: tuple[str, ...] | None = None
         self._places: dict[str, int] = {}
 
     def of(self, batch: Batch) -> Iterator[tuple[int, Row]]:
         """Walk the rows of a batch with their numbers from 0."""
         self._problems.add(batch.problems)
-        if batch.columns is not None and self.columns is None:
-            self.columns = batch.columns
+        if batch.columns is not None and batch.columns is not self._held:
+            self._held = batch.columns
+            # The first batch names all columns; later ones may hold only those that were asked for.
+            self.columns = self.columns or batch.columns
             self._places = {name: at for at, name in enumerate(batch.columns)}
         if batch.kind == "table":
             return self._table(batch)

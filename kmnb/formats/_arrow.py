@@ -1,0 +1,107 @@
+"""What Parquet and Arrow share: pyarrow, where it is there, values that JSON can hold, types by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kmnb.core.records import Batch
+from kmnb.errors import NotSupported, StoreError, clip
+
+ROWS_AT_ONCE = 1024
+"""Rows of one batch."""
+_TYPES = (
+    ("is_boolean", "boolean"), ("is_integer", "integer"), ("is_floating", "number"), ("is_decimal", "number"),
+    ("is_temporal", "timestamp"), ("is_nested", "list"),
+)  # fmt: skip
+
+
+def arrow(module: str = "pyarrow") -> Any:
+    """Import a module of pyarrow.
+
+    Raises:
+        NotSupported: It is not installed.
+    """
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise NotSupported(
+            "Parquet and Arrow content", "needs pyarrow, which is not installed", "Install kmnb[arrow]"
+        ) from None
+
+
+def damaged(what: str, fault: Exception) -> StoreError:
+    """Make the error of a file that the reader does not understand."""
+    return StoreError(
+        what, f"it is damaged ({clip(str(fault).splitlines()[0] if str(fault) else type(fault).__name__, 300)})"
+    )
+
+
+def columns_of(schema: Any) -> tuple[dict[str, Any], ...]:
+    """Give a dict with ``name``, ``type``, ``nullable`` and the source's own ``source_type`` for each column."""
+    return tuple(
+        {"name": field.name, "type": type_name(field.type), "nullable": field.nullable, "source_type": str(field.type)}
+        for field in schema
+    )
+
+
+def type_name(kind: Any) -> str:
+    """Name an Arrow type by kmnb's words."""
+    types = arrow("pyarrow.types")
+    if types.is_struct(kind) or types.is_map(kind):
+        return "object"
+    return next((name for test, name in _TYPES if getattr(types, test)(kind)), "text")
+
+
+def rows_of(table: Any, names: Sequence[str]) -> list[list[Any]]:
+    """Turn a table or a batch into rows of cells that JSON can hold."""
+    columns = [[plain(value) for value in table.column(name).to_pylist()] for name in names]
+    return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in range(table.num_rows)]
+
+
+def plain(value: Any) -> Any:
+    """Give a value as JSON can hold it: times as ISO text, bytes as text, NaN and infinities as their names."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else _NAMES.get(value, "NaN")
+    if isinstance(value, bytes):
+        return _bytes_text(value)
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+_NAMES = {math.inf: "Infinity", -math.inf: "-Infinity"}
+
+
+def _bytes_text(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return "0x" + value.hex()
+
+
+class Batches:
+    """Numbers batches of rows in source order.
+
+    Args:
+        names: Columns that the rows hold.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = tuple(names)
+        self._count = 0
+
+    def of(self, table: Any) -> Iterator[Batch]:
+        """Cut a table or a batch into batches of rows."""
+        for at in range(0, table.num_rows, ROWS_AT_ONCE):
+            part = table.slice(at, ROWS_AT_ONCE)
+            start = self._count
+            self._count += part.num_rows
+            yield Batch(rows_of(part, self._names), start, columns=self._names, kind="table")

@@ -1,0 +1,71 @@
+"""A columnar format that arrives as a stream: it is collected up to a limit, then read by range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from kmnb.core.bounds import MIB
+from kmnb.core.records import Batch, Need, Scan
+from kmnb.errors import BoundExceeded
+
+COLLECTED_MAX_BYTES = 64 * MIB
+"""Largest columnar content that is collected when it cannot be read by range (compressed once more, for example)."""
+
+
+class Ranged(Protocol):
+    """A format that reads by range."""
+
+    def scan(self, size: int, columns: Sequence[str] | None) -> Scan:
+        """See :data:`kmnb.core.records.Scan`."""
+
+
+class CollectingSplitter:
+    """Collects content and cuts it into rows at its end.
+
+    Args:
+        plugin: The format that reads by range.
+    """
+
+    def __init__(self, plugin: Ranged) -> None:
+        self._plugin = plugin
+        self._content = bytearray()
+        self.columns: tuple[str, ...] | None = None
+
+    def feed(self, block: bytes) -> Batch:
+        """Take the next block.
+
+        Raises:
+            BoundExceeded: It is too large to be collected.
+        """
+        self._content += block
+        if len(self._content) > COLLECTED_MAX_BYTES:
+            raise BoundExceeded(
+                "columnar content in a stream",
+                f"it has more than {COLLECTED_MAX_BYTES:,} bytes and cannot be read by range",
+                "Store it uncompressed, or use run",
+                limit="COLLECTED_MAX_BYTES", value=COLLECTED_MAX_BYTES, unit="bytes",
+            )  # fmt: skip
+        return Batch(kind="table")
+
+    def finish(self) -> Batch:
+        """Give all rows."""
+        batches = list(answered(self._plugin.scan(len(self._content), None), bytes(self._content)))
+        self.columns = batches[0].columns if batches else ()
+        return Batch([row for batch in batches for row in batch.rows], 0, columns=self.columns, kind="table")
+
+
+def answered(scan: Scan, content: bytes) -> list[Batch]:
+    """Run a scan over content that is at hand."""
+    found: list[Batch] = []
+    answer: bytes | None = None
+    while True:
+        try:
+            asked = scan.send(answer)
+        except StopIteration:
+            return found
+        if isinstance(asked, Need):
+            answer = content[asked.start : asked.end]
+        else:
+            answer = None
+            found.append(asked)
