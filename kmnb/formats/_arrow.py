@@ -17,20 +17,22 @@ _TYPES = (
 )  # fmt: skip
 
 
-def arrow(module: str = "pyarrow") -> Any:
-    """Import a module of pyarrow.
+def arrow() -> Any:
+    """Import pyarrow with the parts that are used here.
 
     Raises:
         NotSupported: It is not installed.
     """
-    import importlib
-
     try:
-        return importlib.import_module(module)
+        import pyarrow
+        import pyarrow.ipc
+        import pyarrow.parquet
+        import pyarrow.types
     except ImportError:
         raise NotSupported(
             "Parquet and Arrow content", "needs pyarrow, which is not installed", "Install kmnb[arrow]"
         ) from None
+    return pyarrow
 
 
 def damaged(what: str, fault: Exception) -> StoreError:
@@ -50,7 +52,7 @@ def columns_of(schema: Any) -> tuple[dict[str, Any], ...]:
 
 def type_name(kind: Any) -> str:
     """Name an Arrow type by kmnb's words."""
-    types = arrow("pyarrow.types")
+    types = arrow().types
     if types.is_struct(kind) or types.is_map(kind):
         return "object"
     return next((name for test, name in _TYPES if getattr(types, test)(kind)), "text")

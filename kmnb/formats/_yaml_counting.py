@@ -21,10 +21,12 @@ class MarkCounter:
         self._elements = 0
 
     def feed(self, block: bytes) -> None:
+        """Take the next block."""
         for line in self._lines.feed(block).rows:
             self._look(line)
 
     def finish(self) -> None:
+        """Hear that the content ended; ``records`` is known then."""
         for line in self._lines.finish().rows:
             self._look(line)
         self._close()

@@ -70,7 +70,7 @@ class _Arrow:
 
 
 def _file_rows(file: SparseFile, columns: Sequence[str] | None) -> Scan:
-    ipc = arrow("pyarrow.ipc")
+    ipc = arrow().ipc
 
     def open_file(fields: list[int] | None) -> Any:
         return ipc.open_file(file, options=ipc.IpcReadOptions(included_fields=fields, use_threads=False))
@@ -89,7 +89,7 @@ def _file_rows(file: SparseFile, columns: Sequence[str] | None) -> Scan:
 
 def _stream_rows(file: SparseFile) -> Scan:
     """Read a stream: one message after the other, all columns."""
-    ipc = arrow("pyarrow.ipc")
+    ipc = arrow().ipc
 
     def read_all() -> Any:
         file.seek(0)
@@ -192,7 +192,7 @@ class MessageCounter:
 
     def _describe(self, schema: bytes) -> None:
         try:
-            columns = columns_of(arrow("pyarrow.ipc").read_schema(arrow().py_buffer(schema)))
+            columns = columns_of(arrow().ipc.read_schema(arrow().py_buffer(schema)))
         except NotSupported:
             return
         except Exception as fault:

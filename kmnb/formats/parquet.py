@@ -24,7 +24,7 @@ _COALESCE_BYTES = 64 * KIB
 
 
 def _open(file: SparseFile) -> Any:
-    return arrow("pyarrow.parquet").ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
+    return arrow().parquet.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
 
 
 def _footer(file: SparseFile) -> Generator[Need, bytes | None, Any]:
