@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from kmnb import _plugins
 from kmnb._bridge import blocking, bridge, bridged, run
 from kmnb.core.cards import artifact_card
 from kmnb.core.display import bundle, count_text, joined, size_text
@@ -132,6 +133,14 @@ class Artifact(HandleFacts, SipMethods, ReadMethods):
         if self._hooks is None:
             raise TypeError("this handle was made without a workspace")
         return self._hooks
+
+    def preview_widget(self) -> Any:
+        """Make the interactive preview: a widget that pages through the artifact by sips.
+
+        Raises:
+            ImportError: Widgets are not installed.
+        """
+        return _plugins.load("kmnb.frontends", "kmnb.frontends", "widget", "PREVIEW")(self)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         bare = name.removesuffix("_async")

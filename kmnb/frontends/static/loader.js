@@ -1,0 +1,46 @@
+// The part of a preview that every output carries. The rest is asked for once a page and kept under its version.
+
+const pages = (globalThis.__kmnb_modules ??= new Map());
+
+function channel(model) {
+  let last = 0;
+  const waiting = new Map();
+  model.on("msg:custom", (message) => {
+    const done = waiting.get(message?.id);
+    if (done) {
+      waiting.delete(message.id);
+      done(message);
+    }
+  });
+  return (ask, args = {}) =>
+    new Promise((resolve) => {
+      const id = ++last;
+      waiting.set(id, resolve);
+      model.send({ id, ask, arguments: args });
+    });
+}
+
+async function load(ask) {
+  const { answer } = await ask("module");
+  const url = URL.createObjectURL(new Blob([answer.js], { type: "text/javascript" }));
+  try {
+    return { ...(await import(url)), css: answer.css };
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+async function render({ model, el }) {
+  const ask = channel(model);
+  const version = model.get("module");
+  el.textContent = model.get("reference").title;
+  if (!pages.has(version)) {
+    const loading = load(ask);
+    loading.catch(() => pages.delete(version));
+    pages.set(version, loading);
+  }
+  const part = await pages.get(version);
+  return part.mount({ el, ask, reference: model.get("reference"), css: part.css });
+}
+
+export default { render };
