@@ -61,7 +61,7 @@ def _known(ask: Any) -> tuple[Operation, Callable[[Any, Mapping[str, Any]], Answ
 async def _lines(artifact: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     start, limit = given["start"], min(given["limit"], PAGE_ROWS)
     if not limit:
-        return {"start": start, "lines": [], "total": artifact.envelope().get("lines"), "code": f"art.lines({start}, {limit})"}
+        raise BadRequest("lines: limit", "0 would mean the rest", "Use 1 or more.")
     page = await artifact.lines_async(start, limit, max_bytes=ANSWER_BYTES)
     return {
         "start": start,

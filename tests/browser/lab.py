@@ -22,7 +22,8 @@ SETTINGS = {
     "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
 }
 READY = """() => { const s = window.jupyterapp?.shell?.currentWidget?.context?.sessionContext;
-    const k = s?.session?.kernel; return !!(s?.isReady && k?.connectionStatus === 'connected' && k.status === 'idle'); }"""
+    const k = s?.session?.kernel; return !!(s?.isReady && k?.connectionStatus === 'connected'
+    && k.status === 'idle'); }"""
 RUN_ALL = "() => { void window.jupyterapp.commands.execute('notebook:run-all-cells'); }"
 
 
