@@ -60,14 +60,47 @@ def position_line(first: int, shown: int, total: int, *, at_least: bool = False)
     return f"[no lines from line {first}; the artifact has {has} lines]"
 
 
+def text_size(data: bytes) -> int:
+    """Size in UTF-8 of the text that bytes are shown as; bytes that are no UTF-8 become U+FFFD, which takes three."""
+    if data.isascii():
+        return len(data)
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return len(data.decode("utf-8", "replace").encode())
+    return len(data)
+
+
 def utf8_cut(data: bytes, size: int) -> bytes:
-    """Cut bytes to at most ``size``, not inside a UTF-8 character; bytes that are no UTF-8 are cut anywhere."""
-    if len(data) <= size:
-        return data
-    end = size
-    while end > 0 and end > size - 4 and data[end] & 0xC0 == 0x80:
-        end -= 1
-    return data[:end] if end > 0 and data[end] & 0xC0 != 0x80 else data[:size]
+    """Cut bytes so that the text they are shown as has at most ``size`` bytes, not inside a character.
+
+    Args:
+        data: Bytes, not necessarily UTF-8.
+        size: Most bytes of the shown text; at least one byte of the data is kept.
+
+    Returns:
+        The beginning of the data.
+    """
+    end = min(len(data), max(size, 1))
+    while end > 1:
+        piece = data[: _boundary(data, end)]
+        shown = text_size(piece)
+        if shown <= size:
+            return piece
+        end = min(len(piece) - 1, len(piece) * size // shown)
+    return data[: _boundary(data, 1)]
+
+
+def _boundary(data: bytes, end: int) -> int:
+    """Move an end to where no character is cut; at least one character is kept."""
+    place = end
+    while 0 < place < len(data) and end - place < 4 and data[place] & 0xC0 == 0x80:
+        place -= 1
+    if place == 0:
+        place = end
+        while place < len(data) and place < end + 3 and data[place] & 0xC0 == 0x80:
+            place += 1
+    return place
 
 
 def nth_newline(block: bytes, count: int, start: int = 0) -> int:
@@ -111,6 +144,7 @@ class LineCollector:
         self.offset = 0
         self.is_full = limit == 0
         self.is_over = False
+        self.long_line: int | None = None
         self._spent = 0
         self._head: list[bytes] = []
         self._held = 0
@@ -190,6 +224,8 @@ class LineCollector:
         if not self.is_full and self.number >= self.start:
             end = self.offset if end_offset is None else end_offset
             self._keep(Line(self.number, end - self._size, b"".join(self._head), self._size))
+        if self._size > LINE_MAX_BYTES and self.long_line is None:
+            self.long_line = self.number
         self.number += 1
         self._head, self._held, self._size = [], 0, 0
         if is_last:
@@ -197,9 +233,10 @@ class LineCollector:
 
     def _keep(self, line: Line) -> None:
         room = min(self.budget - self._spent - 1, LINE_MAX_BYTES)
-        if not line.is_cut and len(line.shown) <= room:
+        size = text_size(line.shown)
+        if not line.is_cut and size <= room:
             self.lines.append(line)
-            self._spent += len(line.shown) + 1
+            self._spent += size + 1
             self.is_full = self.limit is not None and len(self.lines) >= self.limit
             return
         self.is_full = self.is_over = True
@@ -207,6 +244,9 @@ class LineCollector:
             self.lines.append(replace(line, data=utf8_cut(line.data, max(room, 1))))
 
     def _count(self, block: bytes, place: int) -> None:
+        """Count lines that are not wanted any more."""
+        if self._size > LINE_MAX_BYTES and self.long_line is None:
+            self.long_line = self.number
         found = block.count(b"\n", place)
         self.number += found
         last = block.rfind(b"\n", place)

@@ -41,6 +41,10 @@ class Facts:
     """Where some of the lines begin."""
     seekable: bool = False
     """Whether reading may begin anywhere; compressed or transcoded content can only be walked."""
+    rows: int | None = None
+    """Number of records, as the format defines them."""
+    long_line: int | None = None
+    """Number of the first line that is longer than the cap, from 0; None where none is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ class IsolatedRun:
     def __init__(self, name: str, *, seconds: float = QUERY_SECONDS) -> None:
         self._name, self._seconds = name, seconds
         self._process: asyncio.subprocess.Process | None = None
-        self.done = False
+        self.done = self.full = False
 
     async def start(self, arguments: Mapping[str, Any], *, max_bytes: int) -> None:
         """Start the process and the sip in it."""
@@ -102,7 +102,7 @@ class IsolatedRun:
         reply = await process.stdout.readexactly(int.from_bytes(head[1:], "big"))
         if head[:1] == b"X":
             raise _error(json.loads(reply))
-        self.done = head[:1] == b"D"
+        self.done, self.full = head[:1] == b"D", head[:1] in b"DF"
         return reply
 
 

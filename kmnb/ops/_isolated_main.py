@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 from kmnb import _plugins
 from kmnb.errors import BoundExceeded, ExpressionError, KmnbError
+from kmnb.ops._walking import Walking
 
 MEMORY_BYTES = 4 * 1024 * 1024 * 1024
 """Address space of the process."""
@@ -26,12 +27,13 @@ def main() -> None:
             if kind == b"S":
                 order = json.loads(body)
                 plugin = _plugins.load("kmnb.sips", "kmnb.sips", order["name"], "SIP")
-                run = plugin.start(order["arguments"], max_bytes=order["max_bytes"])
+                query = plugin.start(order["arguments"], max_bytes=order["max_bytes"])
+                run = Walking(query, strict=bool(order["arguments"].get("strict")))
             elif kind == b"B":
                 run.feed(body)
             else:
                 reply = _answer(run, ended=kind == b"E")
-            _send(sink, b"D" if run.done else b"A", reply)
+            _send(sink, b"D" if run.done else b"F" if run.full else b"A", reply)
         except KmnbError as error:
             _send(sink, b"X", _error(error))
         except (MemoryError, RecursionError) as error:
@@ -41,7 +43,7 @@ def main() -> None:
 
 
 def _answer(run: Any, *, ended: bool) -> bytes:
-    if ended and hasattr(run, "end"):
+    if ended:
         run.end()
     return json.dumps(asdict(run.finish()), allow_nan=False).encode()
 

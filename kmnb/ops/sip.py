@@ -1,31 +1,28 @@
-"""The sip driver: reads decoded windows from a store, feeds them to a sip, and tells what it cost."""
+"""The sip driver: brings an object, its format and a sip together, and tells what it cost."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from kmnb import _plugins
 from kmnb.core.arguments import checked
-from kmnb.core.bounds import ANSWER_CEILING_BYTES, ANSWER_MAX_BYTES, MIB, WINDOW_BYTES
+from kmnb.core.bounds import ANSWER_CEILING_BYTES, ANSWER_MAX_BYTES
 from kmnb.core.cursors import seal, unseal
 from kmnb.core.describe import Operation, Param
 from kmnb.core.metadata import ObjectInfo
-from kmnb.core.ranges import Facts, Plan, PlannedRun, windows
 from kmnb.core.slice import Slice
-from kmnb.errors import NotSupported
-from kmnb.ops._isolated import IsolatedRun
+from kmnb.ops._feeding import Feeding
+from kmnb.ops._line_index import bound_to
+from kmnb.ops._windows import WindowReader
 from kmnb.storage._protocols import ObjectArea
 
-COUNT_ON_BYTES = 32 * MIB
-"""A full answer reads on to tell the exact total when at most so much is left."""
-
 _COMMON = (
-    Param("max_bytes", "integer", "Cap of the answer in bytes.", ANSWER_MAX_BYTES, minimum=1, advanced=True),
+    Param("max_bytes", "integer", "Cap of the answer in bytes, at most 64 MiB.", minimum=1, advanced=True),
     Param("section", "text", "Name of the [section] to read where a text holds several.", advanced=True),
 )
 
@@ -37,7 +34,7 @@ class Source:
     area: ObjectArea
     """Where the object is."""
     info: ObjectInfo
-    """Facts of the object; its size must be known."""
+    """Facts of the object; a missing size is asked for."""
 
 
 def sip_names() -> tuple[str, ...]:
@@ -68,7 +65,7 @@ async def run_sip(
     """Run a sip over an object.
 
     Args:
-        source: The object.
+        source: The object; a key is looked up.
         name: Which sip.
         arguments: Its arguments by name, unchecked.
 
@@ -76,107 +73,46 @@ async def run_sip(
         A bounded answer.
 
     Raises:
-        BadRequest: Arguments that cannot be meant.
+        BadRequest: Arguments that cannot be meant, or content that cannot be read as asked.
         ArtifactNotFound: The object is gone.
         BoundExceeded: A limit was passed that has no bounded answer.
         StoreError: The store failed.
     """
     plugin, operation = sip_plugin(name), sip_operation(name)
     values = checked(operation, arguments)
-    cap = min(values["max_bytes"], ANSWER_CEILING_BYTES)
     where = await _resolved(source)
-    identity = where.info.digest or where.info.identity or where.info.key
+    asked = {key: value for key, value in values.items() if value is not None and key != "cursor"}
     if values.get("cursor"):
-        state = unseal(values["cursor"], name, identity)
-
-        values["cursor"] = json.dumps(state)
-    reader = _Reader(where)
-    answer = (
-        await _run_isolated(plugin, name, values, cap, reader)
-        if getattr(plugin, "isolated", False)
-        else (await _run_local(plugin, values, cap, reader))
-    )
-    return _completed(answer, name, values, where=where, reader=reader, identity=identity)
-
-
-async def _run_local(plugin: Any, values: Mapping[str, Any], cap: int, reader: _Reader) -> Slice:
-    if plugin.feeds != "blocks":
-        raise NotSupported(f"sip {plugin.operation.name}", "record sips are not served yet")
-    run = plugin.start(values, max_bytes=cap)
-    planned = run if isinstance(run, PlannedRun) else None
-    plan = planned.plan(reader.facts) if planned is not None else Plan()
-    ended = True
-    async for block in reader.blocks(plan):
-        run.feed(block)
-        if run.done or (planned is not None and planned.full and reader.left > COUNT_ON_BYTES):
-            ended = reader.left == 0
-            break
-    if ended and planned is not None:
-        planned.end()
-    result: Slice = run.finish()
-    return result
-
-
-async def _run_isolated(plugin: Any, name: str, values: Mapping[str, Any], cap: int, reader: _Reader) -> Slice:
-    run = IsolatedRun(name)
-    try:
-        await run.start(values, max_bytes=cap)
-        ended = True
-        async for block in reader.blocks(Plan()):
-            await run.feed(block)
-            if run.done:
-                ended = reader.left == 0
-                break
-        return await run.finish(ended=ended)
-    finally:
-        await run.close()
+        values["cursor"] = json.dumps(unseal(values["cursor"], name, bound_to(where.info)))
+    cap = min(values["max_bytes"] or ANSWER_MAX_BYTES, ANSWER_CEILING_BYTES)
+    reader = WindowReader(where.area, where.info)
+    feeding = Feeding(plugin, values, reader=reader, info=where.info)
+    answer = await feeding.answer(cap)
+    return _completed(answer, name, asked, where=where, feeding=feeding)
 
 
 async def _resolved(source: Source | tuple[ObjectArea, ObjectInfo | str]) -> Source:
-    if isinstance(source, Source):
-        area, info = source.area, source.info
-    elif isinstance(source[1], str):
-        area, info = source[0], await source[0].head(source[1])
-    else:
-        area, info = source[0], source[1]
-    if info.size is None:
-        info = await area.head(info.key)
+    area, info = (source.area, source.info) if isinstance(source, Source) else (source[0], source[1])
+    if isinstance(info, str) or info.size is None:
+        info = await area.head(info if isinstance(info, str) else info.key)
     return Source(area, info)
 
 
-class _Reader:
-    """Reads windows and counts what it moved."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._size = source.info.size or 0
-        self.fetched = 0
-        self.scanned = 0
-        self.left = self._size
-        self.facts = Facts(size=self._size, seekable=True)
-
-    async def blocks(self, plan: Plan) -> AsyncIterator[bytes]:
-        end = self._size if plan.end is None else min(plan.end, self._size)
-        for start, stop in windows(plan.start, end, WINDOW_BYTES):
-            block = await self._source.area.get_range(self._source.info.key, start, stop, info=self._source.info)
-            self.fetched += len(block)
-            self.scanned += len(block)
-            self.left = self._size - stop
-            yield block
-
-
-def _completed(
-    answer: Slice, name: str, values: Mapping[str, Any], *, where: Source, reader: _Reader, identity: str
-) -> Slice:
-    cursor = None
-    if answer.cursor is not None:
-        cursor = seal(name, identity, json.loads(answer.cursor))
-    given = {key: value for key, value in values.items() if value is not None and key != "cursor"}
+def _completed(answer: Slice, name: str, asked: Mapping[str, Any], *, where: Source, feeding: Feeding) -> Slice:
+    """Seal the cursor and add what only the driver knows."""
+    cursor = answer.cursor
     receipt = {
         "op": name,
-        "parameters": given,
-        "artifact": where.info.key,
+        "parameters": dict(asked),
+        "key": where.info.key,
         "artifactDigest": where.info.digest,
         "textDigest": "sha256:" + hashlib.sha256(answer.text.encode("utf-8", "replace")).hexdigest(),
     }
-    return replace(answer, cursor=cursor, fetched_bytes=reader.fetched, scanned_bytes=reader.scanned, receipt=receipt)
+    return replace(
+        answer,
+        cursor=seal(name, bound_to(where.info), json.loads(cursor)) if cursor is not None else None,
+        fetched_bytes=feeding.reader.fetched,
+        scanned_bytes=feeding.scanned,
+        notes=(*answer.notes, *feeding.notes),
+        receipt=receipt,
+    )

@@ -37,9 +37,7 @@ def state_of(line: int, offset: int, **more: int | None) -> str:
     return json.dumps({"line": line, "offset": offset, **more})
 
 
-def page_slice(
-    lines: list[Line], *, position: str, max_bytes: int, complete: bool, total: int, at_least: bool
-) -> Slice:
+def page_slice(lines: list[Line], *, position: str, max_bytes: int, complete: bool, total: int) -> Slice:
     """Make the slice of a page of lines; a cursor is added by the caller."""
     texts = [shown_text(line) for line in lines]
     return Slice(
@@ -48,7 +46,6 @@ def page_slice(
         complete=complete,
         shown=len(texts),
         total=total,
-        total_is_lower_bound=at_least,
         notes=tuple(cut_note(line) for line in lines if line.is_cut),
     )
 

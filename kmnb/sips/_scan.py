@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,9 @@ PATTERN_MAX_BYTES = 64 * 1024
 """Longest pattern in UTF-8 bytes."""
 PROGRAM_MAX_BYTES = 16 * 1024 * 1024
 """Memory that RE2 may use for a pattern, in bytes."""
+
+OVERLAP_BYTES = 64 * 1024
+"""Longest match that is found for certain in a line that is too long to be kept, in bytes."""
 
 _META = frozenset(r"\.^$*+?{}[]|()")
 _CODES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\))")
@@ -53,14 +56,18 @@ class Scanner:
         _check(pattern)
         plain = fixed or not _META.intersection(pattern)
         self._strip = strip_ansi
+        self._span: Callable[[bytes, int, int], bool]
         self._drop_cr = not _ASKS_FOR_CR.search(pattern)
         literal = pattern.encode("utf-8", "surrogatepass")
         if plain and not ignore_case and literal:
             self._derive_cr = False
             self._find = _literal_finder(literal)
+            self._span = lambda text, start, end: text.find(literal, start, end) >= 0
         else:
             self._derive_cr = self._drop_cr
-            self._find = _regex_finder(pattern, plain=plain, ignore_case=ignore_case)
+            search = _compiled(re2_source(pattern, plain=plain), ignore_case=ignore_case).search
+            self._find = _regex_finder(search)
+            self._span = lambda text, start, end: search(text, start, end) is not None
 
     def hits(self, block: bytes) -> Iterator[Hit]:
         """Walk the matching lines of a block that ends with LF, in order."""
@@ -73,6 +80,10 @@ class Scanner:
             yield from self._plain_hits(block)
         else:
             yield from self._derived_hits(block, derived)
+
+    def within(self, text: bytes, start: int, end: int) -> bool:
+        """Tell whether a match begins and ends inside a piece of a line; what is around it is seen, not matched."""
+        return self._span(text, start, end)
 
     def _plain_hits(self, block: bytes) -> Iterator[Hit]:
         place = index = 0
@@ -109,6 +120,50 @@ class Scanner:
         return block[start : end - 1] if end > start and block[end - 1] == 13 else block[start:end]
 
 
+class LongLine:
+    """A line that is too long to be kept. It is matched in pieces that overlap.
+
+    A match is found when it has at most :data:`OVERLAP_BYTES`, or stands in the beginning that is kept.
+
+    Args:
+        scanner: What to look for.
+        head: The beginning of the line.
+    """
+
+    def __init__(self, scanner: Scanner, head: bytes) -> None:
+        self._scanner, self.head, self.size = scanner, head, len(head)
+        self._found = scanner.within(head + b"x", 0, len(head))
+        self._last = head[-OVERLAP_BYTES:]
+
+    def feed(self, piece: bytes) -> None:
+        """Take more of it."""
+        self.size += len(piece)
+        if self._found or not piece:
+            return
+        text = self._last + piece
+        # The first byte only says that the line does not begin here, the last that it does not end.
+        self._found = self._scanner.within(text, 1, len(text) - 1)
+        self._last = text[-OVERLAP_BYTES:]
+
+    def matches(self) -> bool:
+        """Tell whether it matches, now that it has ended."""
+        text = self._last.removesuffix(b"\r") + b"\n"
+        return self._found or self._scanner.within(text, 1, len(text) - 1)
+
+
+def inverted(block: bytes, hits: Iterable[Hit]) -> Iterator[Hit]:
+    """Walk the lines of a block that are not among the hits."""
+    place = index = 0
+    for hit in (*hits, None):
+        stop = hit.start if hit is not None else len(block)
+        while place < stop:
+            end = block.index(b"\n", place)
+            yield Hit(index, place, end, block[place:end].removesuffix(b"\r"))
+            place, index = end + 1, index + 1
+        if hit is not None:
+            place, index = hit.end + 1, index + 1
+
+
 def _check(pattern: str) -> None:
     size = len(pattern.encode("utf-8", "surrogatepass"))
     if size > PATTERN_MAX_BYTES:
@@ -123,10 +178,7 @@ def _literal_finder(literal: bytes) -> Callable[[bytes, int], int]:
     return lambda block, place: block.find(literal, place)
 
 
-def _regex_finder(pattern: str, *, plain: bool, ignore_case: bool) -> Callable[[bytes, int], int]:
-    compiled = _compiled(re2_source(pattern, plain=plain), ignore_case=ignore_case)
-    search = compiled.search
-
+def _regex_finder(search: Callable[..., Any]) -> Callable[[bytes, int], int]:
     def find(block: bytes, place: int) -> int:
         match = search(block, place)
         return match.start() if match is not None else -1

@@ -5,45 +5,80 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kmnb.core.describe import Example, Operation
+from kmnb.core.describe import Example, Operation, Param
+from kmnb.core.ranges import Facts
+from kmnb.core.records import Batch
 from kmnb.core.slice import Slice
+from kmnb.errors import BadRequest
 
 
 class CountRun:
-    """Non-blank lines under way."""
+    """Records under way.
 
-    done = False
+    Args:
+        strict: Whether a bad record raises.
+    """
 
-    def __init__(self) -> None:
-        self._count = 0
-        self._rest = b""
+    def __init__(self, *, strict: bool) -> None:
+        self._strict = strict
+        self._count = self._skipped = 0
+        self._known: int | None = None
+        self._problems: list[Any] = []
+
+    def plan(self, facts: Facts) -> None:
+        """Take the number from what is known, so that nothing need be read."""
+        self._known = facts.rows if not self._strict else None
+
+    @property
+    def done(self) -> bool:
+        """Whether more input cannot change the answer."""
+        return self._known is not None
 
     def feed(self, item: Any) -> None:
-        """Take the next block."""
-        *lines, rest = (self._rest + item).split(b"\n")
-        self._rest = b"x" if rest.strip() else b""
-        self._count += sum(1 for line in lines if line.strip())
+        """Take the next batch of records."""
+        batch: Batch = item
+        rows = batch.rows
+        if batch.kind == "text":
+            # A line of blanks is no record.
+            self._count += sum(1 for row in rows if row and not row.isspace())
+            return
+        self._count += len(rows)
+        self._skipped += len(batch.problems)
+        self._problems += batch.problems[: 20 - len(self._problems)]
+        if self._strict and self._problems:
+            raise BadRequest(f"line {self._problems[0].line}", self._problems[0].reason)
 
     def finish(self) -> Slice:
         """Give the number."""
-        count = self._count + bool(self._rest)
-        return Slice([count], f"{count}\n", True, 1, 1)
+        count = self._known if self._known is not None else self._count
+        return Slice([count], f"{count}\n", True, 1, 1, skipped=self._skipped, problems=tuple(self._problems))
 
 
 class CountSip:
     """The plug-in."""
 
-    feeds = "blocks"
+    feeds = "records"
+    structured = False
     operation = Operation(
         "count",
         "Count the records, as the format defines them; else the lines that are not blank.",
-        (),
-        (Example(b"a\n\n  \nb", {}, (2,), "2\n"), Example(b"", {}, (0,), "0\n")),
+        (
+            Param("delimiter", "text", "Character between cells; found out when not given.", advanced=True),
+            Param("quote", "text", "Quote character of cells.", advanced=True),
+            Param("encoding", "text", "Text encoding; found out when not given.", advanced=True),
+            Param("header", "flag", "Whether the first record names the columns.", advanced=True),
+            Param("strict", "flag", "Whether a bad record is an error.", False, advanced=True),
+        ),
+        (
+            Example(b"a\n\n  \nb", {}, (2,), "2\n"),
+            Example(b"", {}, (0,), "0\n"),
+            Example(b'{"items":[{"a":1},{"a":2}]}', {}, (2,), "2\n"),
+        ),
     )
 
     def start(self, arguments: Mapping[str, Any], *, max_bytes: int) -> CountRun:
         """Begin."""
-        return CountRun()
+        return CountRun(strict=arguments["strict"])
 
 
 SIP = CountSip()

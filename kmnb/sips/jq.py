@@ -2,99 +2,164 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kmnb.core.bounds import DOCUMENT_MAX_BYTES
+from kmnb.core.bounds import QUERY_SECONDS
 from kmnb.core.describe import Example, Operation, Param
 from kmnb.core.slice import Slice
-from kmnb.errors import BoundExceeded, ExpressionError
-
-PROGRAM_MAX_BYTES = 64 * 1024
-"""Longest program in UTF-8 bytes."""
+from kmnb.core.walks import Begins, DocumentEnds, Event, Found, Key, Path, Records, Shape, Walk
+from kmnb.sips._jq_body import Body
+from kmnb.sips._jq_fold import Folding
+from kmnb.sips._jq_library import check_program, outputs
+from kmnb.sips._jq_plan import Plan, after, plan_program
+from kmnb.sips._json_answer import Answer
+from kmnb.sips._json_values import counting_decoder, decoder
 
 
 class JqRun:
-    """A program under way; the content is collected, then run."""
+    """A program under way. Records are handed to it as they pass by; a program over everything gets the document.
 
-    done = False
+    Args:
+        arguments: Checked arguments of the sip.
+        max_bytes: Cap of the answer's text in bytes.
+    """
 
-    def __init__(self, program: str, *, max_bytes: int) -> None:
-        self._compiled = _compiled(program)
-        self._cap = max_bytes
-        self._blocks: list[bytes] = []
-        self._size = 0
+    def __init__(self, arguments: Mapping[str, Any], *, max_bytes: int) -> None:
+        self._program: str = arguments["program"]
+        check_program(self._program)
+        self._plan = plan_program(self._program)
+        self._answer = Answer(max_bytes, cursor=arguments.get("cursor"))
+        self._state = "missing"
+        self._keys: list[str] = []
+        self._is_plain_count = False
 
-    def feed(self, item: Any) -> None:
-        """Take the next block."""
-        self._size += len(item)
-        if self._size > DOCUMENT_MAX_BYTES:
-            raise BoundExceeded(
-                "the document",
-                f"a program over the whole of it loads at most {DOCUMENT_MAX_BYTES} bytes",
-                "Walk its records (.items[] | …), or use run.",
-                limit="DOCUMENT_MAX_BYTES",
-                value=DOCUMENT_MAX_BYTES,
-                unit="bytes",
-            )
-        self._blocks.append(item)
+    def walk(self, shape: Shape) -> Walk:
+        """Say what is wanted."""
+        if shape == "rows":
+            self._plan = Plan("records", lambda place: self._program, body=self._program)
+        plan = self._plan
+        self._body = Body(plan.body, is_counted=plan.fold == "count")
+        self._rest = Body(plan.rest) if plan.rest is not None else None
+        self._folding = self._new_folding()
+        if plan.kind == "whole":
+            return Walk(decoder(None), is_whole=True)
+        if plan.kind == "records":
+            return Walk(self._decoder(), records=plan.path)
+        if plan.kind == "keys":
+            return Walk(decoder(None), keys=plan.path)
+        return Walk(decoder(None), values=frozenset[Path]({plan.path}))
+
+    def _decoder(self) -> Any:
+        """Decode what is looked at of the records, by the body or, where they are collected, by what follows."""
+        need = self._rest.need if self._rest is not None else None
+        self._is_plain_count = self._plan.fold == "count" and self._plan.body == "."
+        if self._is_plain_count:
+            return counting_decoder()
+        if self._plan.fold == "collect" and self._plan.body == "." and need is not None and not need.is_whole:
+            return decoder(need.items)
+        return self._body.decode()
+
+    def _new_folding(self) -> Folding | None:
+        plan = self._plan
+        return Folding(plan) if plan.fold != "emit" or plan.stop is not None else None
+
+    @property
+    def done(self) -> bool:
+        """Whether more input cannot change the answer."""
+        return self._answer.is_full
+
+    @property
+    def full(self) -> bool:
+        """Whether only documents that follow this one could change the answer."""
+        return self._state == "answered"
+
+    def feed(self, item: Event) -> None:
+        """Take what passed by."""
+        if self._answer.is_full:
+            return
+        if isinstance(item, Records):
+            self._answer.add_problems(item.problems)
+            self._records(item.rows)
+        elif isinstance(item, Found):
+            self._found(item)
+        elif isinstance(item, Key):
+            self._keys.append(item.name)
+        elif isinstance(item, Begins):
+            self._state = "walked"
+        elif isinstance(item, DocumentEnds):
+            self._document_ends()
+
+    def _records(self, rows: Any) -> None:
+        if self._folding is None:
+            self._answer.add(self._body.outputs(rows))
+            return
+        if self._state == "answered":
+            return
+        as_is = self._is_plain_count or (self._plan.body == "." and self._plan.fold == "collect")
+        self._folding.add(rows if as_is else self._body.outputs(rows))
+        if self._folding.is_done:
+            self._answer.add(self._results(self._folding.results()))
+            self._state = "answered"
+
+    def _results(self, results: Iterable[Any]) -> Iterable[Any]:
+        for result in results:
+            if self._rest is None:
+                yield result
+            else:
+                yield from self._rest.of_value(result)
+
+    def _found(self, item: Found) -> None:
+        """Run the program on a value that stands at the path, or in its way."""
+        self._state = "found"
+        text = "[]" if item.data == b"[" else item.data.decode("utf-8", "replace")
+        if self._plan.kind == "whole" or (self._plan.kind == "value" and item.path == self._plan.path):
+            self._answer.add(outputs(self._plan.body, text))
+        else:
+            self._answer.add(outputs(self._whole_from(item.path), text))
+
+    def _whole_from(self, path: Path) -> str:
+        """Write the program for a value at the beginning of the path."""
+        return self._plan.wrap(after(".", self._plan.path[len(path) :]))
+
+    def _document_ends(self) -> None:
+        if self._state == "missing" and self._plan.kind != "whole":
+            self._answer.add(outputs(self._whole_from(self._plan.path), "null"))
+        elif self._state == "walked" and self._plan.kind == "keys":
+            self._answer.add(self._results([sorted(set(self._keys))]))
+        elif self._state == "walked" and self._folding is not None:
+            self._answer.add(self._results(self._folding.results()))
+        self._state, self._keys, self._folding = "missing", [], self._new_folding()
 
     def finish(self) -> Slice:
         """Give the outputs."""
-        text = b"".join(self._blocks).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-        pieces: list[str] = []
-        spent, complete = 0, True
-        try:
-            for output in self._compiled.input_text(text):
-                spent += len(output.encode("utf-8", "replace")) + 1
-                if spent > self._cap:
-                    complete = False
-                    break
-                pieces.append(output)
-        except ValueError as error:
-            raise ExpressionError("jq program", str(error)) from None
-        return Slice(
-            values=[json.loads(piece) for piece in pieces],
-            text="".join(f"{piece}\n" for piece in pieces),
-            complete=complete,
-            shown=len(pieces),
-            total=len(pieces) + (not complete),
-            total_is_lower_bound=not complete,
-        )
-
-
-def _compiled(program: str) -> Any:
-    import jq
-
-    if len(program.encode("utf-8", "replace")) > PROGRAM_MAX_BYTES:
-        raise ExpressionError("jq program", f"it is longer than {PROGRAM_MAX_BYTES} bytes", "Use run.")
-    try:
-        jq.compile(program)
-        return jq.compile(f"({program}\n)|tojson")
-    except ValueError as error:
-        raise ExpressionError("jq program", str(error)) from None
+        return self._answer.slice()
 
 
 class JqSip:
     """The plug-in."""
 
-    feeds = "blocks"
-    isolated = True
+    feeds = "walk"
     operation = Operation(
         "jq",
         "Run a jq program.",
-        (Param("program", "text", "A program of the jq language.", required=True, positional=True),),
+        (
+            Param("program", "text", "A program of the jq language.", required=True, positional=True),
+            Param("timeout_seconds", "number", "Longest time for one step.", QUERY_SECONDS, minimum=0.1, advanced=True),
+            Param("strict", "flag", "Whether a line that is no JSON is an error.", False, advanced=True),
+            Param("cursor", "text", "Where an earlier answer ended.", advanced=True),
+        ),
         (
             Example(b'{"items":[{"n":"a"},{"n":"b"}]}', {"program": ".items[].n"}, ("a", "b"), '"a"\n"b"\n'),
             Example(b'{"a":[1,2,3]}', {"program": ".a | length"}, (3,), "3\n"),
             Example(b'{"n":9007199254740993}', {"program": ".n"}, (9007199254740993,), "9007199254740993\n"),
+            Example(b'{"a":1}\n{"a":2}\n', {"program": ".a"}, (1, 2), "1\n2\n"),
         ),
     )
 
     def start(self, arguments: Mapping[str, Any], *, max_bytes: int) -> JqRun:
         """Begin."""
-        return JqRun(arguments["program"], max_bytes=max_bytes)
+        return JqRun(arguments, max_bytes=max_bytes)
 
 
 SIP = JqSip()

@@ -65,21 +65,30 @@ class LinesRun:
 
     def finish(self) -> Slice:
         """Give the page."""
-        collector = self._collector
+        collector, known = self._collector, self._facts.lines
         if not self._ended:
             collector.stop()
-        at_least = self._facts.lines is None and not self._ended
-        total = self._facts.lines if self._facts.lines is not None else collector.seen
+        at_least = known is None and not self._ended
+        total = known if known is not None else collector.seen
         lines = collector.lines
-        position = position_line(self._start, len(lines), total, at_least=at_least)
-        wanted = max(0, total - self._start)
-        if self._limit is not None:
-            wanted = min(wanted, self._limit)
-        complete = not collector.is_over and not any(line.is_cut for line in lines) and len(lines) >= wanted
+        complete = len(lines) >= self._wanted(total) and not any(line.is_cut for line in lines)
         page = page_slice(
-            lines, position=position, max_bytes=self._cap, complete=complete, total=total, at_least=at_least
+            lines, position=self._position(total, at_least), max_bytes=self._cap, complete=complete, total=total
         )
-        return replace(page, cursor=self._cursor(total, at_least))
+        cursor = self._cursor(total, at_least)
+        return replace(page, total_is_lower_bound=at_least, cursor=cursor)
+
+    def _wanted(self, total: int) -> int:
+        left = max(0, total - self._start)
+        return left if self._limit is None else min(left, self._limit)
+
+    def _position(self, total: int, at_least: bool) -> str:
+        """Write the position line; like the peer it counts only up to a line that is too long to be scanned."""
+        shown = len(self._collector.lines)
+        long = self._facts.long_line if self._facts.lines is not None else self._collector.long_line
+        if long is not None and self._start + shown <= long:
+            return position_line(self._start, shown, long, at_least=True)
+        return position_line(self._start, shown, total, at_least=at_least)
 
     def _cursor(self, total: int, at_least: bool) -> str | None:
         line, offset = self._collector.next_spot

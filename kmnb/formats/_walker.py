@@ -1,0 +1,333 @@
+"""Walk JSON documents without building them, fed in blocks of any size.
+
+Only the path to what is wanted is parsed in Python. The elements of the walked array are cut off in large pieces: a
+likely boundary near the end of the buffer is guessed from how the first elements began, and the decoder that is
+needed anyway proves it. The text before a boundary, closed by ``]``, is a JSON array if and only if the boundary is
+one, since a JSON text has exactly one reading from left to right. Where the guess fails the brackets are counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Mapping
+from typing import Any
+
+from kmnb.core.bounds import DOCUMENT_MAX_BYTES
+from kmnb.core.walks import Begins, DocumentEnds, Event, Found, Key, Path, Records, Walk, tree
+from kmnb.errors import BadRequest, BoundExceeded
+
+_SPACE = re.compile(rb"[ \t\n\r]*")
+_SCALAR = re.compile(rb'[^\s,\]}\[{:"]+')
+_ATOM = re.compile(rb"(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)")
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(")?|[\[\]{}]', re.DOTALL)
+_TOKEN_OR_COMMA = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(")?|[\[\]{},]', re.DOTALL)
+_LIKE_BYTES = 48
+"""Most bytes of the beginning of an element that serve to recognise the next one."""
+
+Step = Generator[None, None, Any]
+
+
+class DocumentWalker:
+    """Walks documents that stand one after the other.
+
+    Args:
+        walk: What is wanted of each.
+    """
+
+    def __init__(self, walk: Walk) -> None:
+        self._decode, self._tree = walk.decode, tree(walk)
+        self._buffer, self._place, self._base = b"", 0, 0
+        self._incoming: list[bytes] = []
+        self._waiting = 0
+        self._is_last = False
+        self._events: list[Event] = []
+        self._like: bytes | None = None
+        self._steps = self._documents()
+        self._is_over = False
+        next(self._steps)
+
+    def feed(self, block: bytes) -> list[Event]:
+        """Take the next block and give what has passed by."""
+        self._incoming.append(block)
+        self._waiting += len(block)
+        left = len(self._buffer) - self._place
+        if left > DOCUMENT_MAX_BYTES:
+            raise BoundExceeded(
+                "one record",
+                f"it has more than {DOCUMENT_MAX_BYTES} bytes",
+                "Use run.",
+                limit="DOCUMENT_MAX_BYTES",
+                value=DOCUMENT_MAX_BYTES,
+                unit="bytes",
+            )
+        # A value that does not end is looked at again only when the buffer has doubled: linear in the long run.
+        return self._advance() if self._waiting >= left else []
+
+    def finish(self) -> list[Event]:
+        """Give what is left at the end of the content."""
+        self._is_last = True
+        return self._advance()
+
+    def _advance(self) -> list[Event]:
+        self._buffer = b"".join((self._buffer[self._place :], *self._incoming))
+        self._base += self._place
+        self._place, self._waiting = 0, 0
+        self._incoming.clear()
+        if not self._is_over:
+            try:
+                next(self._steps)
+            except StopIteration:
+                self._is_over = True
+        events = self._events.copy()
+        self._events.clear()
+        return events
+
+    def _more(self) -> Step:
+        """Wait for more input; tell whether there may be more to come."""
+        if self._is_last:
+            return False
+        yield
+        return True
+
+    def _peek(self) -> Step:
+        """Pass over white space and give the next byte; None at the end."""
+        while True:
+            match = _SPACE.match(self._buffer, self._place)
+            self._place = match.end() if match is not None else self._place
+            if self._place < len(self._buffer):
+                return self._buffer[self._place]
+            if not (yield from self._more()):
+                return None
+
+    def _fail(self, what: str) -> BadRequest:
+        step = "Look at it with lines or grep."
+        return BadRequest("the content", f"is not JSON: {what} at byte {self._base + self._place}", step)
+
+    def _documents(self) -> Step:
+        yield
+        if (yield from self._peek()) == 0xEF and self._buffer.startswith(b"\xef\xbb\xbf", self._place):
+            self._place += 3
+        while (yield from self._peek()) is not None:
+            self._like = None
+            yield from self._value(self._tree, ())
+            self._events.append(DocumentEnds())
+
+    def _value(self, node: Mapping[str, Any] | None, path: Path) -> Step:
+        first = yield from self._peek()
+        wanted = node.get("") if node else None
+        if node is None:
+            yield from self._skip()
+        elif wanted == "records" and first == 0x5B:
+            self._events.append(Begins())
+            yield from self._elements(self._hand_over)
+        elif wanted in ("records", "value") or (wanted == "keys" and first != 0x7B):
+            self._events.append(Found(path, (yield from self._capture())))
+        elif first == 0x7B:
+            yield from self._object(node, path)
+        else:
+            yield from self._in_the_way(first, path)
+
+    def _in_the_way(self, first: int | None, path: Path) -> Step:
+        if first == 0x5B:
+            self._events.append(Found(path, b"["))
+            yield from self._skip()
+        else:
+            self._events.append(Found(path, (yield from self._capture())))
+
+    def _object(self, node: Mapping[str, Any], path: Path) -> Step:
+        self._place += 1
+        if node.get("") == "keys":
+            self._events.append(Begins())
+        seen: set[str] = set()
+        if (yield from self._peek()) == 0x7D:
+            self._place += 1
+            return
+        while True:
+            name = yield from self._key()
+            if node.get("") == "keys":
+                self._events.append(Key(name))
+            child = node.get(f".{name}")
+            if child is not None and name in seen and child.get("") == "records":
+                raise BadRequest("the content", f"has the key {name!r:.80} twice in one object", "Use run.")
+            seen.add(name) if child is not None else None
+            yield from self._value(child, (*path, name) if child is not None else path)
+            if (yield from self._separator(0x7D)):
+                return
+
+    def _key(self) -> Step:
+        if (yield from self._peek()) != 0x22:
+            raise self._fail("a key is missing")
+        raw = yield from self._string()
+        if (yield from self._peek()) != 0x3A:
+            raise self._fail("a colon is missing")
+        self._place += 1
+        if b"\\" not in raw:
+            return raw[1:-1].decode("utf-8", "replace")
+        return self._decode_text(raw)
+
+    def _decode_text(self, raw: bytes) -> str:
+        import json
+
+        try:
+            return str(json.loads(raw))
+        except ValueError:
+            raise self._fail("a bad key") from None
+
+    def _separator(self, closing: int) -> Step:
+        """Pass a comma, or the end of a container; tell whether it was the end."""
+        found = yield from self._peek()
+        if found not in (0x2C, closing):
+            raise self._fail("a comma is missing" if found is not None else "the end is missing")
+        self._place += 1
+        return found == closing
+
+    def _string(self) -> Step:
+        """Take a whole string, quotes included."""
+        looked = 1
+        while True:
+            end = self._buffer.find(b'"', self._place + looked)
+            if end < 0:
+                looked = max(1, len(self._buffer) - self._place)
+                if not (yield from self._more()):
+                    raise self._fail("a string does not end")
+                continue
+            slashes = end - len(self._buffer[self._place + 1 : end].rstrip(b"\\")) - self._place - 1
+            if slashes % 2 == 0:
+                raw = self._buffer[self._place : end + 1]
+                self._place = end + 1
+                return raw
+            looked = end + 1 - self._place
+
+    def _capture(self) -> Step:
+        """Take a whole value."""
+        while (end := self._end_of_value()) < 0:
+            if not (yield from self._more()):
+                raise self._fail("the end is missing")
+        raw = self._buffer[self._place : end]
+        self._place = end
+        return raw
+
+    def _skip(self) -> Step:
+        """Pass over a whole value; arrays are passed in pieces and objects key by key, so that little is kept."""
+        first = yield from self._peek()
+        if first == 0x5B:
+            yield from self._elements(None)
+        elif first == 0x7B and self._end_of_value() < 0:
+            yield from self._object({}, ())
+        else:
+            yield from self._capture()
+
+    def _end_of_value(self) -> int:
+        """Find where the value at the current place ends; −1 when it is not all there."""
+        first = self._buffer[self._place : self._place + 1]
+        if first in (b"{", b"[", b'"'):
+            return self._end_of_tokens()
+        match = _SCALAR.match(self._buffer, self._place)
+        if match is None:
+            raise self._fail("a value is missing")
+        if match.end() == len(self._buffer) and not self._is_last:
+            return -1
+        if _ATOM.fullmatch(match.group()) is None:
+            raise self._fail("a bad value")
+        return match.end()
+
+    def _end_of_tokens(self) -> int:
+        depth = 0
+        for token in _TOKEN.finditer(self._buffer, self._place):
+            kind = self._buffer[token.start()]
+            if kind == 0x22:
+                if token.group(1) is None:
+                    return -1
+            elif kind in (0x5B, 0x7B):
+                depth += 1
+            else:
+                depth -= 1
+            if depth == 0:
+                return token.end()
+        return -1
+
+    def _hand_over(self, text: bytes) -> None:
+        self._events.append(Records(self._decode(text)))
+
+    def _elements(self, take: Any) -> Step:
+        """Pass over an array; ``take`` is handed its elements as texts of arrays, and raises when one is none."""
+        outer, self._like = self._like, None
+        self._place += 1
+        if (yield from self._peek()) == 0x5D:
+            self._place += 1
+            self._like = outer
+            return
+        take = take if take is not None else _raw_elements
+        while True:
+            if (end := self._guess(take)) < 0:
+                end = yield from self._exact(take)
+            self._place = end
+            if (yield from self._separator(0x5D)):
+                break
+            yield from self._peek()
+        self._like = outer
+
+    def _guess(self, take: Any) -> int:
+        """Hand over what stands before a likely boundary; give where that is, −1 when the guess was wrong."""
+        if self._like is None:
+            return -1
+        border = self._buffer.rfind(self._like, self._place)
+        if border <= self._place:
+            return -1
+        try:
+            take(b"[%b]" % self._buffer[self._place : border])
+        except ValueError:
+            return -1
+        return border
+
+    def _exact(self, take: Any) -> Step:
+        """Hand over the elements that are all there, at least one, by counting brackets; give where they end."""
+        while (end := self._end_of_value()) < 0:
+            if not (yield from self._more()):
+                raise self._fail("the end of an array is missing")
+            if (border := self._guess(take)) > 0:
+                return border
+        if self._like is not None:
+            end = self._last_boundary(end)
+        try:
+            take(b"[%b]" % self._buffer[self._place : end])
+        except ValueError as error:
+            raise self._fail(f"{error}, after") from None
+        if self._like is None:
+            self._learn(end)
+        return end
+
+    def _last_boundary(self, end: int) -> int:
+        """Find the last boundary between elements in the buffer, or the end of the array."""
+        depth = 0
+        for token in _TOKEN_OR_COMMA.finditer(self._buffer, end):
+            kind = self._buffer[token.start()]
+            if kind == 0x22:
+                if token.group(1) is None:
+                    break
+            elif kind == 0x2C:
+                end = token.start() if depth == 0 else end
+            elif kind in (0x5B, 0x7B):
+                depth += 1
+            else:
+                depth -= 1
+                if depth < 0:
+                    return token.start()
+        return end
+
+    def _learn(self, end: int) -> None:
+        """Remember how an element begins, the comma before it included."""
+        match = re.compile(rb"[ \t\n\r]*,[ \t\n\r]*").match(self._buffer, end)
+        if match is None or match.end() + _LIKE_BYTES > len(self._buffer):
+            return
+        first = self._buffer[self._place : self._place + _LIKE_BYTES]
+        second = self._buffer[match.end() : match.end() + _LIKE_BYTES]
+        same = next((i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), len(second))
+        self._like = match.group() + second[: same or 1] if second[:1] in b'{["' else match.group()
+
+
+def _raw_elements(text: bytes) -> None:
+    """Check that a text is a JSON array without building it."""
+    import msgspec
+
+    msgspec.json.decode(text, type=list[msgspec.Raw])

@@ -1,0 +1,155 @@
+"""JSON: one document, or several one after the other. Records are the elements of its list.
+
+Which list that is: the document itself, else ``items``, else the first list of objects at the top or one level
+below it (``data.result``, ``pods`` …). A document without such a list is one record.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from kmnb.core.records import Batch, Dialect
+from kmnb.core.walks import Event, Found, Path, Records, Walk
+from kmnb.formats._walker import DocumentWalker
+
+HEAD_BYTES = 65_536
+"""How much of the beginning tells where the list is."""
+_TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"[ \t\r\n]*(:)?|[\[\]{}]', re.DOTALL)
+_LINE = re.compile(rb'[ \t]*(?:\{.*\}|\[.*\])[ \t]*\r?\n\s*(?:[\w{\["\-]|\Z)')
+_PREFERRED = b"items"
+
+
+def record_path(head: bytes) -> Path | None:
+    """Find the list whose elements are the records.
+
+    Args:
+        head: The beginning of a document; a byte order mark is passed over.
+
+    Returns:
+        Its path, empty for a document that is a list; None when there is no list in the beginning.
+    """
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith(b"["):
+        return ()
+    found: Path | None = None
+    for path in _lists(text):
+        if path == ("items",):
+            return path
+        found = found or path
+    return found
+
+
+def _lists(text: bytes) -> Iterable[Path]:
+    """Give the paths of lists of objects at the first two levels, in source order."""
+    keys: list[str] = []
+    depth, key, lists = 0, "", 0
+    for token in _TOKEN.finditer(text):
+        start = token.group()[:1]
+        if start == b'"':
+            if token.group(2) and not lists:
+                key = token.group(1).decode("utf-8", "replace")
+        elif start == b"{":
+            depth += 1
+            keys.append(key)
+        elif start == b"[":
+            if not lists and depth in (1, 2) and text[token.end() : token.end() + 64].lstrip()[:1] in (b"{", b"]"):
+                yield (*keys[1:], key)
+            lists += 1
+        elif start == b"]":
+            lists -= 1
+        else:
+            depth -= 1
+            keys[-1:] = []
+
+
+class JsonSplitter:
+    """Cut JSON into records without building it; each row is the bytes of one JSON value."""
+
+    columns = None
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._pending: list[bytes] = []
+        self._held = 0
+        self._walker: DocumentWalker | None = None
+        self._count = 0
+
+    def feed(self, block: bytes) -> Batch:
+        """Take the next block; nothing is given before the beginning was seen."""
+        if self._walker is not None:
+            return self._batch(self._walker.feed(block))
+        self._pending.append(block)
+        self._held += len(block)
+        return self._begin() if self._held >= HEAD_BYTES else Batch(start=0, kind="json")
+
+    def finish(self) -> Batch:
+        """Give what is left.
+
+        Raises:
+            BadRequest: The content is not JSON; the message says where.
+        """
+        first = self._begin() if self._walker is None else Batch(start=self._count, kind="json")
+        assert self._walker is not None
+        last = self._batch(self._walker.finish())
+        return Batch([*first.rows, *last.rows], first.start, kind="json")
+
+    def _begin(self) -> Batch:
+        data = b"".join(self._pending)
+        self._pending = []
+        path = record_path(data[:HEAD_BYTES])
+        whole = frozenset({()}) if path is None else frozenset[Path]()
+        self._walker = DocumentWalker(Walk(raw_elements, records=path, values=whole))
+        return self._batch(self._walker.feed(data))
+
+    def _batch(self, events: Iterable[Event]) -> Batch:
+        rows: list[bytes] = []
+        for event in events:
+            if isinstance(event, Records):
+                rows.extend(event.rows)
+            elif isinstance(event, Found) and event.data != b"[":
+                rows.append(event.data)
+        start = self._count
+        self._count += len(rows)
+        return Batch(rows, start, kind="json")
+
+
+def raw_elements(text: bytes) -> list[Any]:
+    """Cut the text of a JSON array into the bytes of its elements."""
+    import msgspec
+
+    return [bytes(raw) for raw in msgspec.json.decode(text, type=list[msgspec.Raw])]
+
+
+class _Json:
+    name = "json"
+    kind = "json"
+    media_types = ("application/json", "text/json", "application/geo+json", "application/ld+json")
+    suffixes = (".json", ".geojson")
+    samples = (
+        b'{"items":[{"name":"a","n":1},{"name":"b","n":null}]}',
+        b'[\n  {"a": 1},\n  {"a": 2}\n]\n',
+        b'{"a":1}{"a":2}',
+        b'{"status":"success","data":{"result":[{"v":1}]}}',
+    )
+
+    def sniff(self, head: bytes) -> float:
+        """Tell how surely the beginning is that of JSON documents that are not one a line."""
+        text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+        if text[:1] not in (b"{", b"["):
+            return 0.0
+        after = text[1:64].lstrip()
+        if after[:1] not in b'"}{[]-0123456789tfn':
+            return 0.0
+        return 0.6 if _LINE.match(text) else 0.9
+
+    def split(self, dialect: Dialect) -> JsonSplitter:
+        """Make a splitter into the elements of the document's list."""
+        return JsonSplitter(dialect)
+
+    def walk(self, walk: Walk, *, strict: bool = False) -> DocumentWalker:
+        """Make a walker; there is nothing to leave out, so ``strict`` changes nothing."""
+        return DocumentWalker(walk)
+
+
+FORMAT = _Json()

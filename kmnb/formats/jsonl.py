@@ -1,0 +1,167 @@
+"""NDJSON: one JSON document a line. Lines that are no JSON are left out and reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kmnb.core.records import Batch, Dialect, Problem
+from kmnb.core.splitter import LineSplitter
+from kmnb.core.walks import Event, Records, Walk
+from kmnb.errors import BadRequest, clip
+from kmnb.formats.json import raw_elements
+
+_SNIFFED_LINES = 100
+_SHARE_MIN = 0.5
+
+
+class RowReader:
+    """Cuts content into lines and decodes each as one JSON document.
+
+    Args:
+        decode: Turns the text of a JSON array into its elements; raises ValueError.
+        strict: Whether a line that is no JSON raises.
+    """
+
+    def __init__(self, decode: Callable[[bytes], list[Any]], *, strict: bool) -> None:
+        self._decode, self._strict = decode, strict
+        self._splitter = LineSplitter()
+        self._is_first = True
+        self.count = 0
+
+    def feed(self, block: bytes) -> tuple[list[Any], list[Problem]]:
+        """Take the next block and give the documents of the lines that ended in it."""
+        return self._read(self._splitter.feed(block))
+
+    def finish(self) -> tuple[list[Any], list[Problem]]:
+        """Give the document of the last line where it had no LF."""
+        return self._read(self._splitter.finish())
+
+    def _read(self, batch: Batch) -> tuple[list[Any], list[Problem]]:
+        lines: Sequence[bytes] = batch.rows
+        if lines and self._is_first:
+            self._is_first = False
+            lines = [lines[0].removeprefix(b"\xef\xbb\xbf"), *lines[1:]]
+        filled = [line for line in lines if line and not line.isspace()]
+        problems = list(batch.problems)
+        try:
+            rows = self._decode(b"[%b]" % b",".join(filled)) if filled else []
+        except ValueError:
+            rows = []
+        if len(rows) != len(filled) or problems:
+            rows = self._one_by_one(lines, batch.start + 1, problems)
+        self.count += len(rows) + len(problems)
+        return rows, problems
+
+    def _one_by_one(self, lines: Sequence[bytes], first: int, problems: list[Problem]) -> list[Any]:
+        rows: list[Any] = []
+        known = {problem.line for problem in problems}
+        for number, line in enumerate(lines, first):
+            if not line or line.isspace() or number in known:
+                continue
+            try:
+                (row,) = self._decode(b"[%b]" % line)
+            except ValueError as error:
+                if self._strict:
+                    raise BadRequest(f"line {number}", f"is not JSON: {clip(str(error), 200)}") from None
+                problems.append(Problem(number, f"not JSON: {clip(str(error), 120)}"))
+            else:
+                rows.append(row)
+        return rows
+
+
+class RowWalker:
+    """Walks content that has one document a line; every document is a record.
+
+    Args:
+        walk: What is wanted.
+        strict: Whether a line that is no JSON raises.
+    """
+
+    def __init__(self, walk: Walk, *, strict: bool) -> None:
+        self._reader = RowReader(walk.decode, strict=strict)
+
+    def feed(self, block: bytes) -> list[Event]:
+        """Take the next block and give the documents of the lines that ended in it."""
+        return self._events(self._reader.feed(block))
+
+    def finish(self) -> list[Event]:
+        """Give the document of the last line where it had no LF."""
+        return self._events(self._reader.finish())
+
+    def _events(self, found: tuple[list[Any], list[Problem]]) -> list[Event]:
+        return [Records(*found)] if found[0] or found[1] else []
+
+
+class RowSplitter:
+    """Cuts content into the bytes of its documents.
+
+    Args:
+        dialect: ``strict`` is looked at.
+    """
+
+    columns = None
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._reader = RowReader(raw_elements, strict=dialect.strict)
+
+    def feed(self, block: bytes) -> Batch:
+        """Take the next block and give the documents of the lines that ended in it."""
+        start = self._reader.count
+        rows, problems = self._reader.feed(block)
+        return Batch(rows, start, problems, kind="json")
+
+    def finish(self) -> Batch:
+        """Give the document of the last line where it had no LF."""
+        start = self._reader.count
+        rows, problems = self._reader.finish()
+        return Batch(rows, start, problems, kind="json")
+
+
+def json_lines_share(head: bytes) -> float:
+    """Tell which share of the first lines are JSON objects or lists, from 0 to 1; 0 for fewer than two lines."""
+    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    if len(lines) > 2 or len(head) >= 65_536:
+        lines = lines[:-1] if lines[-1].strip() and len(head) >= 65_536 else lines
+    filled = [line for line in lines if line and not line.isspace()][:_SNIFFED_LINES]
+    if len(filled) < 2:
+        return 0.0
+    return sum(map(_is_container, filled)) / len(filled)
+
+
+def _is_container(line: bytes) -> bool:
+    if line.lstrip()[:1] not in (b"{", b"["):
+        return False
+    try:
+        raw_elements(b"[%b]" % line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+class _JsonLines:
+    name = "jsonl"
+    kind = "json"
+    media_types = ("application/x-ndjson", "application/jsonl", "application/x-jsonlines", "application/ndjson")
+    suffixes = (".ndjson", ".jsonl")
+    samples = (
+        b'{"a":1}\n{"a":2}\n',
+        b'{"a":"\xe2\x80\xa8"}\r\n\r\n[1,2]',
+        b'{"a":1}\nnot JSON\n{"a":3}\n',
+    )
+
+    def sniff(self, head: bytes) -> float:
+        """Tell how surely the first lines are documents of their own."""
+        share = json_lines_share(head)
+        return 0.7 + 0.25 * share if share >= _SHARE_MIN else 0.0
+
+    def split(self, dialect: Dialect) -> RowSplitter:
+        """Make a splitter into the bytes of the documents."""
+        return RowSplitter(dialect)
+
+    def walk(self, walk: Walk, *, strict: bool = False) -> RowWalker:
+        """Make a walker that gives every document as a record."""
+        return RowWalker(walk, strict=strict)
+
+
+FORMAT = _JsonLines()

@@ -1,0 +1,219 @@
+"""Feed a sip what it asks for: decoded blocks, records, or what its walk wants of JSON."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from contextlib import aclosing
+from typing import Any, TypeVar
+
+from kmnb.core.bounds import KIB, MIB
+from kmnb.core.metadata import Attribute, ObjectInfo
+from kmnb.core.ranges import Facts, Plan
+from kmnb.core.records import Dialect
+from kmnb.core.slice import Slice
+from kmnb.formats._detect import Detection, detect, read_label
+from kmnb.formats._encoding import TRANSPARENT
+from kmnb.formats._reading import ContentReader
+from kmnb.formats._sections import SectionFilter
+from kmnb.ops._isolated import IsolatedRun
+from kmnb.ops._line_index import IndexMaker, first_long_line, known_index, place_holds
+from kmnb.ops._windows import WindowReader
+
+COUNT_ON_BYTES = 32 * MIB
+"""A full answer reads on to tell the exact total when at most so much is left."""
+SECOND_DOCUMENT_BYTES = 4 * MIB
+"""A query that has all it wants of a document looks for a second one when at most so much is left."""
+_THREAD_BYTES = 256 * KIB
+_AS_IS = frozenset({None, "ascii", "utf-8", "utf-8-sig"})
+T = TypeVar("T")
+
+
+async def _aside(size: int, work: Callable[..., T], *arguments: Any) -> T:
+    """Do work on a large block in a thread, so that the loop can fetch the next one; small work is done at once."""
+    if size < _THREAD_BYTES:
+        return work(*arguments)
+    return await asyncio.to_thread(work, *arguments)
+
+
+class Feeding:
+    """One run of one sip over one object.
+
+    Args:
+        plugin: The sip.
+        values: Its checked arguments.
+        reader: Reads the object.
+        info: Facts of the object.
+    """
+
+    def __init__(self, plugin: Any, values: Mapping[str, Any], *, reader: WindowReader, info: ObjectInfo) -> None:
+        self._plugin, self._values = plugin, values
+        self.reader, self._info = reader, info
+        self.scanned = 0
+        self.notes: list[str] = []
+        self._dialect = Dialect(**{name: values[name] for name in _DIALECT if values.get(name) is not None})
+
+    async def answer(self, cap: int) -> Slice:
+        """Run the sip."""
+        if self._plugin.feeds == "walk":
+            return await self._walked(cap)
+        if self._plugin.feeds == "records":
+            return await self._of_records(self._plugin.start(self._values, max_bytes=cap))
+        found = await self._detected()
+        facts = self._facts(found)
+        run = self._plugin.start(self._values, max_bytes=cap)
+        plan = run.plan(facts) if hasattr(run, "plan") else Plan()
+        index = known_index(self._info) if plan.start and facts.map is not None else None
+        if index is not None and not await place_holds(index, plan.start, self.reader):
+            self.notes.append("the stored index belongs to other content; the artifact was scanned")
+            run = self._plugin.start(self._values, max_bytes=cap)
+            plan = run.plan(Facts(facts.size, seekable=True))
+        return await self._of_blocks(run, plan, found)
+
+    async def _detected(self) -> Detection:
+        """Find out what the content is: from the stored label where there is one, else from its beginning."""
+        label = self._dialect.encoding or self._info.attributes.get(Attribute.ENCODING)
+        codec, encoding = read_label(label)
+        if label and (codec or encoding):
+            return Detection("text", codec, encoding, "text/plain")
+        given = self._info.attributes.get(Attribute.CONTENT_TYPE)
+        found = detect(await self.reader.head(), media_type=given, name=self._info.key, encoding=label)
+        if found.encoding not in _AS_IS:
+            self.notes.append(f"the text was read as {found.encoding}")
+        return found
+
+    def _facts(self, found: Detection) -> Facts:
+        if self._values.get("section"):
+            return Facts()
+        rows = _number(self._info, Attribute.ROWS)
+        if found.codec is not None or found.encoding not in _AS_IS:
+            return Facts(lines=_number(self._info, Attribute.LINES), rows=rows)
+        index = known_index(self._info)
+        if index is None:
+            return Facts(self.reader.size, rows=rows, seekable=True)
+        long = first_long_line(index.entries, index.size)
+        return Facts(self.reader.size, index.lines, map=index, seekable=True, rows=rows, long_line=long)
+
+    async def _of_blocks(self, run: Any, plan: Plan, found: Detection) -> Slice:
+        as_is = found.codec is None and found.encoding in _AS_IS
+        start = plan.start if as_is else 0
+        maker = None
+        if not start and found.codec is None and found.encoding in TRANSPARENT and known_index(self._info) is None:
+            maker = IndexMaker(self._info)
+        skip = plan.start - start
+        sections = SectionFilter(self._values["section"]) if self._values.get("section") else None
+        ended = True
+        async with aclosing(self._decoded(found, start, maker)) as blocks:
+            async for block in blocks:
+                piece = sections.feed(block) if sections is not None else block
+                if skip:
+                    piece, skip = piece[skip:], max(0, skip - len(piece))
+                await _aside(len(piece), run.feed, piece)
+                if run.done or (getattr(run, "full", False) and self.reader.size - self._place > COUNT_ON_BYTES):
+                    ended = False
+                    break
+        if ended:
+            if sections is not None:
+                run.feed(sections.finish()[skip:])
+            if maker is not None:
+                maker.keep()
+            _end(run)
+        return _finished(run)
+
+    async def _decoded(self, found: Detection, start: int, maker: IndexMaker | None) -> AsyncGenerator[bytes, None]:
+        """Give decoded blocks from a byte on."""
+        decoder = found.decoder()
+        self._place = start
+        async with aclosing(self.reader.windows(start)) as windows:
+            async for window in windows:
+                self._place += len(window)
+                if maker is not None:
+                    await _aside(len(window), maker.feed, window)
+                for piece in decoder.feed(window):
+                    self.scanned += len(piece)
+                    yield piece
+        for piece in decoder.finish():
+            self.scanned += len(piece)
+            yield piece
+
+    def _content(self, *, structured: bool) -> ContentReader:
+        return ContentReader(
+            media_type=self._info.attributes.get(Attribute.CONTENT_TYPE),
+            name=self._info.key,
+            label=self._info.attributes.get(Attribute.ENCODING),
+            dialect=self._dialect,
+            structured=structured,
+        )
+
+    async def _of_records(self, run: Any) -> Slice:
+        if hasattr(run, "plan"):
+            run.plan(Facts(self.reader.size, rows=self._rows()))
+        content = self._content(structured=getattr(self._plugin, "structured", True))
+        ended = not run.done
+        if ended:
+            async with aclosing(self.reader.windows(0)) as windows:
+                async for window in windows:
+                    self.scanned += len(window)
+                    await _aside(len(window), self._feed_all, run, content.records(window))
+                    left = self.reader.size - self.scanned
+                    if run.done or (getattr(run, "full", False) and left > COUNT_ON_BYTES):
+                        ended = False
+                        break
+            if ended:
+                self._feed_all(run, content.last_records())
+        if ended or self.reader.size == self.scanned:
+            _end(run)
+        return _finished(run)
+
+    def _rows(self) -> int | None:
+        asked = any(self._values.get(name) is not None for name in _DIALECT)
+        return None if asked else _number(self._info, Attribute.ROWS)
+
+    @staticmethod
+    def _feed_all(run: Any, items: Iterable[Any]) -> None:
+        for item in items:
+            run.feed(item)
+
+    async def _walked(self, cap: int) -> Slice:
+        """Run a query in a process of its own; it is fed decoded text."""
+        content = self._content(structured=False)
+        seconds = self._values.get("timeout_seconds")
+        run = IsolatedRun(self._plugin.operation.name, **({"seconds": seconds} if seconds else {}))
+        ended = True
+        try:
+            await run.start(self._values, max_bytes=cap)
+            sections = SectionFilter(self._dialect.section)
+            async with aclosing(self.reader.windows(0)) as windows:
+                async for window in windows:
+                    for block in content.blocks(window):
+                        await run.feed(sections.feed(block))
+                        self.scanned += len(block)
+                    if run.done or (run.full and self.reader.size - self.scanned > SECOND_DOCUMENT_BYTES):
+                        ended = False
+                        break
+            if ended:
+                for block in content.last_blocks():
+                    await run.feed(sections.feed(block))
+                    self.scanned += len(block)
+                await run.feed(sections.finish())
+            return await run.finish(ended=ended)
+        finally:
+            await run.close()
+
+
+_DIALECT = ("encoding", "delimiter", "quote", "header", "section", "strict")
+
+
+def _number(info: ObjectInfo, name: Attribute) -> int | None:
+    text = info.attributes.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def _end(run: Any) -> None:
+    if hasattr(run, "end"):
+        run.end()
+
+
+def _finished(run: Any) -> Slice:
+    result: Slice = run.finish()
+    return result

@@ -1,0 +1,65 @@
+"""Slots of a JMESPath plan under way: collect elements, or fold them in batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kmnb.sips._jmes_eval import Expression
+from kmnb.sips._jmes_functions import caller
+from kmnb.sips._jmes_plan import Slot
+
+
+class SlotRun:
+    """One slot.
+
+    Args:
+        slot: What to do.
+    """
+
+    def __init__(self, slot: Slot) -> None:
+        self._slot = slot
+        self._call = caller(slot.fold) if slot.fold is not None else None
+        self.values: list[Any] = []
+        self._count = 0
+        self._total: Any = 0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether further elements change nothing."""
+        return self._slot.stop is not None and len(self.values) >= self._slot.stop
+
+    def feed(self, rows: Any) -> None:
+        """Take the next elements."""
+        if self.is_done:
+            return
+        for stage in self._slot.stages:
+            rows = stage(rows)
+        self._count += len(rows)
+        if self._slot.fold is None:
+            self.values += rows
+        elif rows and self._slot.fold != "length":
+            self._fold(list(rows))
+
+    def _fold(self, rows: list[Any]) -> None:
+        assert self._call is not None
+        if self._slot.fold in ("sum", "avg"):
+            # The library's sum also checks that all are numbers.
+            self._total += caller("sum")([rows])
+            return
+        if self._slot.key is None:
+            self.values = [self._call([[*self.values, *rows]])]
+        else:
+            self.values = [self._call([[*self.values, *rows], Expression(self._slot.key)])]
+
+    def result(self) -> Any:
+        """Give the value of the slot."""
+        fold = self._slot.fold
+        if fold is None:
+            return self.values
+        if fold == "length":
+            return self._count
+        if fold == "sum":
+            return self._total
+        if fold == "avg":
+            return self._total / self._count if self._count else None
+        return self.values[0] if self.values else None

@@ -1,0 +1,68 @@
+"""Ask libjq. It runs in a process of its own that has no environment and is killed at a deadline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from kmnb.errors import ExpressionError
+
+PROGRAM_MAX_BYTES = 64 * 1024
+"""Longest program in UTF-8 bytes."""
+
+
+class JsonText(str):
+    """An output of libjq: the text of a JSON value, digits as they were."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> Any:
+        """The value; integers are exact."""
+        return json.loads(self)
+
+
+def check_program(program: str) -> None:
+    """Have libjq look at a program.
+
+    Raises:
+        ExpressionError: It is too long, or libjq does not understand it.
+    """
+    size = len(program.encode("utf-8", "replace"))
+    if size > PROGRAM_MAX_BYTES:
+        raise ExpressionError("jq program", f"it has {size} bytes; the limit is {PROGRAM_MAX_BYTES}", "Use run.")
+    _compiled(program)
+
+
+@lru_cache(maxsize=64)
+def _compiled(program: str) -> Any:
+    import jq
+
+    try:
+        # By itself first, so that no bracket of the program can close the one that is put around it.
+        jq.compile(program)
+        return jq.compile(f"({program}\n)|tojson")
+    except ValueError as error:
+        raise ExpressionError("jq program", _told(error)) from None
+
+
+def outputs(program: str, text: str) -> Iterator[JsonText]:
+    """Run a program over JSON documents that stand one after the other.
+
+    Raises:
+        ExpressionError: The program failed, or the text is not JSON.
+    """
+    compiled = _compiled(program)
+    try:
+        for output in compiled.input_text(text):
+            yield JsonText(output)
+    except ValueError as error:
+        raise ExpressionError("jq program", _told(error)) from None
+
+
+def _told(error: ValueError) -> str:
+    text = str(error).strip()
+    lines = [line for line in text.splitlines() if not line.startswith("jq: 1 compile error")]
+    return "\n".join(lines).removeprefix("jq: error: ") or "it failed"

@@ -1,0 +1,158 @@
+"""Collect the lines that grep found, with their context, under the caps of an answer."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from kmnb.core.pages import text_size, utf8_cut
+from kmnb.core.ranges import Spot
+from kmnb.core.slice import Match
+from kmnb.sips._scan import Hit
+
+_BREAK = "--\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Whole lines of the content, in one block."""
+
+    data: bytes
+    """The lines; each ends with LF."""
+    number: int
+    """Number of the first line, from 0."""
+    offset: int
+    """Byte offset of the block in the decoded content."""
+
+    def line(self, hit: Hit) -> _Shown:
+        """Place a hit in the content."""
+        return _Shown(self.number + hit.index, self.offset + hit.start, hit.text, is_match=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    number: int
+    offset: int
+    text: bytes
+    is_match: bool
+
+
+class MatchPage:
+    """Collects matches and their context under the caps.
+
+    Args:
+        limit: Most matches.
+        context: Lines before and after each.
+        budget: Most bytes of text.
+    """
+
+    def __init__(self, limit: int, context: int, budget: int) -> None:
+        self._limit, self._context, self._budget = limit, context, budget
+        self.lines: list[_Shown] = []
+        self.shown = self.total = 0
+        self.is_closed = limit == 0
+        self.is_cut = False
+        self.next_spot: Spot | None = None
+        self._spent = self._after = self._done = 0
+        self._before: deque[_Shown] = deque(maxlen=context or 1)
+
+    def add(self, stretch: Stretch, hit: Hit) -> None:
+        """Take a match."""
+        self.total += 1
+        if self.is_closed:
+            return
+        line = stretch.line(hit)
+        if self._context:
+            self._pass(stretch, hit.start)
+            if self.is_closed or self.shown >= self._limit:
+                self.is_closed = True
+                return
+            self._emit([*self._before, line])
+            self._before.clear()
+            self._done = hit.end + 1
+        else:
+            self._emit([line])
+        if self.is_closed:
+            return
+        self.shown += 1
+        self.next_spot = Spot(line.number + 1, stretch.offset + hit.end + 1)
+        self._after = self._context
+        self.is_closed = self.shown >= self._limit and not self._context
+
+    def close_block(self, stretch: Stretch) -> None:
+        """Look at the lines after the last match of a block: context of that one, or of the next."""
+        if self._context and not self.is_closed:
+            self._pass(stretch, len(stretch.data))
+            self.is_closed = self.is_closed or (self.shown >= self._limit and not self._after)
+        self._done = 0
+
+    def _pass(self, stretch: Stretch, end: int) -> None:
+        """Pass over lines that do not match, from the last match on to a place in the block."""
+        start = self._done
+        while start < end and self._after and not self.is_closed:
+            stop = stretch.data.index(b"\n", start)
+            self._after -= 1
+            self._emit([self._plain(stretch, start, stop)])
+            start = stop + 1
+        first = end
+        for _ in range(self._context):
+            if first <= start:
+                break
+            first = stretch.data.rfind(b"\n", start, first - 1) + 1 or start
+        while first < end:
+            stop = stretch.data.index(b"\n", first)
+            self._before.append(self._plain(stretch, first, stop))
+            first = stop + 1
+
+    def _plain(self, stretch: Stretch, start: int, stop: int) -> _Shown:
+        number = stretch.number + stretch.data.count(b"\n", 0, start)
+        text = stretch.data[start:stop].removesuffix(b"\r")
+        return _Shown(number, stretch.offset + start, text, is_match=False)
+
+    def _emit(self, lines: list[_Shown]) -> None:
+        """Add lines, all of them or none; the very first match is cut when it does not fit."""
+        apart = bool(self._context and self.lines and lines[0].number > self.lines[-1].number + 1)
+        size = sum(text_size(line.text) + 1 for line in lines) + apart * len(_BREAK)
+        if self._spent + size > self._budget:
+            self.is_closed = True
+            match = lines[-1]
+            if self.lines or not match.is_match:
+                return
+            self.is_cut, self.is_closed = True, False
+            lines = [_Shown(match.number, match.offset, utf8_cut(match.text, max(1, self._budget - 1)), True)]
+            size = self._budget
+        self.lines += lines
+        self._spent += size
+
+    def matches(self) -> list[Any]:
+        """Give the matches with their context."""
+        texts = {line.number: line.text.decode("utf-8", "replace") for line in self.lines}
+
+        def near(numbers: Iterable[int]) -> tuple[str, ...]:
+            return tuple(texts[number] for number in numbers if number in texts)
+
+        return [
+            Match(
+                line.number + 1,
+                line.number,
+                line.offset,
+                texts[line.number],
+                near(range(line.number - self._context, line.number)),
+                near(range(line.number + 1, line.number + self._context + 1)),
+            )
+            for line in self.lines
+            if line.is_match
+        ]
+
+    def text(self) -> str:
+        """Give the lines as grep prints them, groups of context apart."""
+        pieces: list[str] = []
+        last = -1
+        for line in self.lines:
+            if self._context and pieces and line.number > last + 1:
+                pieces.append(_BREAK)
+            pieces.append(line.text.decode("utf-8", "replace") + "\n")
+            last = line.number
+        return "".join(pieces)
