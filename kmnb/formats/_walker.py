@@ -9,25 +9,19 @@ one, since a JSON text has exactly one reading from left to right. Where the gue
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from kmnb.core.bounds import DOCUMENT_MAX_BYTES
 from kmnb.core.walks import Begins, DocumentEnds, Event, Found, Key, Path, Records, Walk, tree
-from kmnb.errors import BadRequest, BoundExceeded
+from kmnb.errors import BadRequest
+from kmnb.formats._json_text import Step, TextReader
 
-_SPACE = re.compile(rb"[ \t\n\r]*")
-_SCALAR = re.compile(rb'[^\s,\]}\[{:"]+')
-_ATOM = re.compile(rb"(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)")
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(")?|[\[\]{}]', re.DOTALL)
 _TOKEN_OR_COMMA = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(")?|[\[\]{},]', re.DOTALL)
 _LIKE_BYTES = 48
 """Most bytes of the beginning of an element that serve to recognise the next one."""
 
-Step = Generator[None, None, Any]
 
-
-class DocumentWalker:
+class DocumentWalker(TextReader):
     """Walks documents that stand one after the other.
 
     Args:
@@ -35,73 +29,27 @@ class DocumentWalker:
     """
 
     def __init__(self, walk: Walk) -> None:
+        super().__init__()
         self._decode, self._tree = walk.decode, tree(walk)
-        self._buffer, self._place, self._base = b"", 0, 0
-        self._incoming: list[bytes] = []
-        self._waiting = 0
-        self._is_last = False
         self._events: list[Event] = []
         self._like: bytes | None = None
         self._steps = self._documents()
-        self._is_over = False
         next(self._steps)
 
     def feed(self, block: bytes) -> list[Event]:
         """Take the next block and give what has passed by."""
-        self._incoming.append(block)
-        self._waiting += len(block)
-        left = len(self._buffer) - self._place
-        if left > DOCUMENT_MAX_BYTES:
-            raise BoundExceeded(
-                "one record",
-                f"it has more than {DOCUMENT_MAX_BYTES} bytes",
-                "Use run.",
-                limit="DOCUMENT_MAX_BYTES",
-                value=DOCUMENT_MAX_BYTES,
-                unit="bytes",
-            )
-        # A value that does not end is looked at again only when the buffer has doubled: linear in the long run.
-        return self._advance() if self._waiting >= left else []
+        self._take(block)
+        return self._passed()
 
     def finish(self) -> list[Event]:
         """Give what is left at the end of the content."""
-        self._is_last = True
-        return self._advance()
+        self._end()
+        return self._passed()
 
-    def _advance(self) -> list[Event]:
-        self._buffer = b"".join((self._buffer[self._place :], *self._incoming))
-        self._base += self._place
-        self._place, self._waiting = 0, 0
-        self._incoming.clear()
-        if not self._is_over:
-            try:
-                next(self._steps)
-            except StopIteration:
-                self._is_over = True
+    def _passed(self) -> list[Event]:
         events = self._events.copy()
         self._events.clear()
         return events
-
-    def _more(self) -> Step:
-        """Wait for more input; tell whether there may be more to come."""
-        if self._is_last:
-            return False
-        yield
-        return True
-
-    def _peek(self) -> Step:
-        """Pass over white space and give the next byte; None at the end."""
-        while True:
-            match = _SPACE.match(self._buffer, self._place)
-            self._place = match.end() if match is not None else self._place
-            if self._place < len(self._buffer):
-                return self._buffer[self._place]
-            if not (yield from self._more()):
-                return None
-
-    def _fail(self, what: str) -> BadRequest:
-        step = "Look at it with lines or grep."
-        return BadRequest("the content", f"is not JSON: {what} at byte {self._base + self._place}", step)
 
     def _documents(self) -> Step:
         yield
@@ -181,32 +129,6 @@ class DocumentWalker:
         self._place += 1
         return found == closing
 
-    def _string(self) -> Step:
-        """Take a whole string, quotes included."""
-        looked = 1
-        while True:
-            end = self._buffer.find(b'"', self._place + looked)
-            if end < 0:
-                looked = max(1, len(self._buffer) - self._place)
-                if not (yield from self._more()):
-                    raise self._fail("a string does not end")
-                continue
-            slashes = end - len(self._buffer[self._place + 1 : end].rstrip(b"\\")) - self._place - 1
-            if slashes % 2 == 0:
-                raw = self._buffer[self._place : end + 1]
-                self._place = end + 1
-                return raw
-            looked = end + 1 - self._place
-
-    def _capture(self) -> Step:
-        """Take a whole value."""
-        while (end := self._end_of_value()) < 0:
-            if not (yield from self._more()):
-                raise self._fail("the end is missing")
-        raw = self._buffer[self._place : end]
-        self._place = end
-        return raw
-
     def _skip(self) -> Step:
         """Pass over a whole value; arrays are passed in pieces and objects key by key, so that little is kept."""
         first = yield from self._peek()
@@ -216,35 +138,6 @@ class DocumentWalker:
             yield from self._object({}, ())
         else:
             yield from self._capture()
-
-    def _end_of_value(self) -> int:
-        """Find where the value at the current place ends; −1 when it is not all there."""
-        first = self._buffer[self._place : self._place + 1]
-        if first in (b"{", b"[", b'"'):
-            return self._end_of_tokens()
-        match = _SCALAR.match(self._buffer, self._place)
-        if match is None:
-            raise self._fail("a value is missing")
-        if match.end() == len(self._buffer) and not self._is_last:
-            return -1
-        if _ATOM.fullmatch(match.group()) is None:
-            raise self._fail("a bad value")
-        return match.end()
-
-    def _end_of_tokens(self) -> int:
-        depth = 0
-        for token in _TOKEN.finditer(self._buffer, self._place):
-            kind = self._buffer[token.start()]
-            if kind == 0x22:
-                if token.group(1) is None:
-                    return -1
-            elif kind in (0x5B, 0x7B):
-                depth += 1
-            else:
-                depth -= 1
-            if depth == 0:
-                return token.end()
-        return -1
 
     def _hand_over(self, text: bytes) -> None:
         self._events.append(Records(self._decode(text)))

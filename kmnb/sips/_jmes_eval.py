@@ -6,91 +6,14 @@ interpreter, except that an ordering of values that have none gives null and nev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from kmnb.errors import ExpressionError, clip
+from kmnb.sips._jmes_values import COMPARE, Expression, Node, One, flattened, is_false
 from kmnb.sips._json_values import ListNeed, Need
 
-EXPRESSION_MAX_BYTES = 64 * 1024
-"""Longest expression in UTF-8 bytes."""
-
-Node = Mapping[str, Any]
-One = Callable[[Any], Any]
 Made = tuple[One, Need | None]
 """A function, and what its value is where that is a part of what was read."""
-
-
-def parse_expression(text: str) -> Node:
-    """Parse an expression.
-
-    Raises:
-        ExpressionError: It is too long, too deep, or not JMESPath; the message says where.
-    """
-    from jmespath.exceptions import JMESPathError
-    from jmespath.parser import Parser
-
-    size = len(text.encode("utf-8", "replace"))
-    if size > EXPRESSION_MAX_BYTES:
-        reason = f"it has {size} bytes; the limit is {EXPRESSION_MAX_BYTES}"
-        raise ExpressionError("jmespath expression", reason, "Use run.")
-    try:
-        parsed: Node = Parser().parse(text).parsed
-    except RecursionError:
-        raise ExpressionError("jmespath expression", "it is nested too deeply") from None
-    except (JMESPathError, ValueError) as error:
-        raise ExpressionError("jmespath expression", clip(str(error), 1000)) from None
-    return parsed
-
-
-class Expression:
-    """An expression that is handed to a function; the library knows the class by its name."""
-
-    def __init__(self, expression: One) -> None:
-        self.expression = expression
-
-    @staticmethod
-    def visit(node: One, value: Any) -> Any:
-        """Evaluate it on a value."""
-        return node(value)
-
-
-Expression.__name__ = "_Expression"
-
-
-def is_false(value: Any) -> bool:
-    """Tell what counts as false: null, false, and what is empty; zero does not."""
-    return value is None or value is False or value in ("", [], {})
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _equals(left: Any, right: Any) -> bool:
-    if isinstance(left, bool) != isinstance(right, bool):
-        return False
-    return bool(left == right)
-
-
-def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
-    def test(left: Any, right: Any) -> Any:
-        # Numbers are ordered among themselves and texts among themselves; everything else has no order.
-        if (_is_number(left) and _is_number(right)) or (isinstance(left, str) and isinstance(right, str)):
-            return compare(left, right)
-        return None
-
-    return test
-
-
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "eq": _equals,
-    "ne": lambda left, right: not _equals(left, right),
-    "lt": _ordered(lambda left, right: left < right),
-    "lte": _ordered(lambda left, right: left <= right),
-    "gt": _ordered(lambda left, right: left > right),
-    "gte": _ordered(lambda left, right: left >= right),
-}
 
 
 class Compiler:
@@ -180,7 +103,7 @@ def _slice(compiler: Compiler, node: Node, at: Need | None) -> Made:
 
 def _comparator(compiler: Compiler, node: Node, at: Need | None) -> Made:
     left, right = (compiler.full(child, at) for child in node["children"])
-    test = _COMPARE[node["value"]]
+    test = COMPARE[node["value"]]
     second = node["children"][1]
     if node["value"] == "eq" and second["type"] == "literal" and isinstance(second["value"], str):
         wanted = second["value"]
@@ -225,17 +148,6 @@ def _flatten(compiler: Compiler, node: Node, at: Need | None) -> Made:
         return flattened(found) if type(found) is list else None
 
     return flatten, None
-
-
-def flattened(values: list[Any]) -> list[Any]:
-    """Put the elements of lists in a list in their place."""
-    merged: list[Any] = []
-    for value in values:
-        if type(value) is list:
-            merged += value
-        else:
-            merged.append(value)
-    return merged
 
 
 def _projection(compiler: Compiler, node: Node, at: Need | None) -> Made:

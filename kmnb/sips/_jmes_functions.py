@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from kmnb.errors import ExpressionError, clip
@@ -26,8 +26,7 @@ def caller(name: str) -> Callable[[list[Any]], Any]:
     if name not in library.FUNCTION_TABLE:
         known = ", ".join(sorted(library.FUNCTION_TABLE))
         raise ExpressionError("jmespath expression", f"there is no function {name[:60]}()", f"Known: {known}")
-    own = _OWN.get(name)
-    return lambda arguments: _called(library, name, own, arguments)
+    return partial(_called, library, name, own=_OWN.get(name))
 
 
 @cache
@@ -37,7 +36,7 @@ def _library() -> Any:
     return Functions()
 
 
-def _called(library: Any, name: str, own: Callable[..., Any] | None, arguments: list[Any]) -> Any:
+def _called(library: Any, name: str, arguments: list[Any], *, own: Callable[..., Any] | None) -> Any:
     from jmespath.exceptions import JMESPathError
 
     try:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kmnb.core.walks import Path
-from kmnb.sips._jmes_eval import Compiler, Node, One, flattened, is_false
+from kmnb.sips._jmes_eval import Compiler
+from kmnb.sips._jmes_values import Node, One, flattened, is_false
 from kmnb.sips._json_values import ListNeed, Need
 
 Stage = Callable[[list[Any]], list[Any]]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kmnb.sips._jmes_eval import Expression
 from kmnb.sips._jmes_functions import caller
 from kmnb.sips._jmes_plan import Slot
+from kmnb.sips._jmes_values import Expression
 
 
 class SlotRun:

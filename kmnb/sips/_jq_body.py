@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from kmnb.sips._jq_eval import Compiler, Doubt, Stage, run_stages
+from kmnb.sips._jq_eval import Compiler, Stage, run_stages
 from kmnb.sips._jq_library import JsonText, outputs
 from kmnb.sips._jq_parse import Node, Unsupported, parse
 from kmnb.sips._jq_tokens import tokens_of
+from kmnb.sips._jq_values import Doubt
 from kmnb.sips._json_values import Need, compact, decoder, one_decoder
 
 _BATCH_BYTES = 1 << 20

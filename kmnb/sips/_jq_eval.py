@@ -10,100 +10,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from kmnb.sips._jq_parse import IDENTITY, Node, Step, Unsupported
+from kmnb.sips._jq_values import COMPARE, SIMPLE, TESTS, Doubt, One, calculated, each, is_true
 from kmnb.sips._json_values import Need
 
-One = Callable[[Any], Any]
 Many = Callable[[Any], Iterable[Any]]
 Stage = tuple[str, Callable[[Any], Any]]
 """``map`` with a function of one output, ``filter`` with a condition, or ``flat`` with a function of several."""
-
-
-class Doubt(Exception):
-    """Ask libjq."""
-
-
-_RANK = {type(None): 0, bool: 1, int: 3, float: 3, str: 4}
-
-
-def key_of(value: Any) -> tuple[int, Any]:
-    """Give what scalars are ordered by; jq orders null, false, true, numbers, strings."""
-    rank = _RANK.get(type(value))
-    if rank is None:
-        raise Doubt
-    return rank, 0 if value is None else value
-
-
-def is_true(value: Any) -> bool:
-    """Tell what counts as true: all but null and false."""
-    return value is not None and value is not False
-
-
-def _equal(left: Any, right: Any) -> bool:
-    if type(left) not in _RANK or type(right) not in _RANK:
-        if type(left) in _RANK or type(right) in _RANK:
-            return False
-        raise Doubt
-    return key_of(left) == key_of(right)
-
-
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "==": _equal,
-    "!=": lambda left, right: not _equal(left, right),
-    "<": lambda left, right: key_of(left) < key_of(right),
-    "<=": lambda left, right: key_of(left) <= key_of(right),
-    ">": lambda left, right: key_of(left) > key_of(right),
-    ">=": lambda left, right: key_of(left) >= key_of(right),
-}
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) is int or type(value) is float
-
-
-def calculated(operator: str, left: Any, right: Any) -> Any:
-    """Calculate with numbers; ``+`` joins texts too and passes over null."""
-    if _is_number(left) and _is_number(right):
-        return _arithmetic(operator, left, right)
-    if operator == "+":
-        if left is None or right is None:
-            return right if left is None else left
-        if type(left) is str and type(right) is str:
-            return left + right
-    raise Doubt
-
-
-def _arithmetic(operator: str, left: Any, right: Any) -> Any:
-    if operator == "+":
-        value = left + right
-    elif operator == "-":
-        value = left - right
-    elif operator == "*":
-        value = left * right
-    elif right == 0:
-        raise Doubt
-    else:
-        value = left / right
-    if type(value) is float:
-        if value - value != 0:
-            raise Doubt
-        # jq writes a whole result of a calculation without a fraction.
-        return int(value) if value.is_integer() and abs(value) < 1e17 else value
-    return value
-
-
-def _type_of(value: Any) -> str:
-    kinds = {dict: "object", list: "array", str: "string", int: "number", float: "number", bool: "boolean"}
-    return kinds.get(type(value), "null")
-
-
-def _length(value: Any) -> Any:
-    if isinstance(value, dict | list | str):
-        return len(value)
-    if value is None:
-        return 0
-    if _is_number(value):
-        return abs(value)
-    raise Doubt
 
 
 def _key_step(name: str) -> One:
@@ -137,12 +49,6 @@ def _slice_step(bounds: tuple[int | None, int | None]) -> One:
         raise Doubt
 
     return step
-
-
-def _each(value: Any) -> list[Any]:
-    if type(value) is list:
-        return value
-    raise Doubt
 
 
 _STEPS: dict[str, Callable[[Any], One]] = {"key": _key_step, "index": _index_step, "slice": _slice_step}
@@ -239,7 +145,7 @@ def _after(step: Step, at: Need | None) -> Need | None:
 
 def _stage(step: Step) -> Stage:
     if step.kind == "each":
-        return ("flat", _quiet(_each) if step.is_quiet else _each)
+        return ("flat", _quiet(each) if step.is_quiet else each)
     function = _STEPS[step.kind](step.value)
     if step.is_quiet:
         return ("flat", _quiet(lambda value: (function(value),)))
@@ -268,7 +174,7 @@ def _compare(compiler: Compiler, node: Node, at: Need | None) -> One:
     if node.value == "==" and node.parts[1].kind == "literal" and type(node.parts[1].value) is str:
         wanted = node.parts[1].value
         return lambda value: left(value) == wanted
-    test = _COMPARE[node.value]
+    test = COMPARE[node.value]
     return lambda value: test(left(value), right(value))
 
 
@@ -312,74 +218,16 @@ def _call(compiler: Compiler, node: Node, at: Need | None) -> One:
     if node.value == "map":
         each = Node("pipe", None, (Node("path", (Step("each"),)), node.parts[0]))
         return compiler.collected(each, at)
-    simple = _SIMPLE.get(node.value)
+    simple = SIMPLE.get(node.value)
     if simple is not None:
         compiler.single_path(IDENTITY, at)
         return simple
     if node.value in ("has", "startswith", "endswith") and node.parts[0].kind == "literal":
         compiler.single_path(IDENTITY, at)
-        return _TESTS[node.value](node.parts[0].value)
+        return TESTS[node.value](node.parts[0].value)
     raise Unsupported(node.value)
 
 
-def _total(value: Any) -> Any:
-    total: Any = None
-    for item in _each(value):
-        total = calculated("+", total, item)
-    return total
-
-
-def _extreme(choose: Callable[..., Any]) -> One:
-    return lambda value: choose(_each(value), key=key_of) if _each(value) else None
-
-
-def _keys(value: Any) -> list[Any]:
-    if type(value) is dict:
-        return sorted(value)
-    return list(range(len(_each(value))))
-
-
-def _has(name: Any) -> One:
-    def test(value: Any) -> bool:
-        if type(value) is dict and type(name) is str:
-            return name in value
-        raise Doubt
-
-    return test
-
-
-def _text_test(method: str) -> Callable[[Any], One]:
-    def make(part: Any) -> One:
-        def test(value: Any) -> bool:
-            if type(value) is str and type(part) is str:
-                return bool(getattr(value, method)(part))
-            raise Doubt
-
-        return test
-
-    return make
-
-
-_TESTS: dict[str, Callable[[Any], One]] = {
-    "has": _has,
-    "startswith": _text_test("startswith"),
-    "endswith": _text_test("endswith"),
-}
-_SIMPLE: dict[str, One] = {
-    "length": _length,
-    "not": lambda value: not is_true(value),
-    "type": _type_of,
-    "keys": _keys,
-    "add": _total,
-    "min": _extreme(min),
-    # Of equal maxima jq takes the last; equal scalars cannot be told apart but by 1 and 1.0.
-    "max": _extreme(max),
-    "first": _index_step(0),
-    "last": _index_step(-1),
-    "reverse": lambda value: _each(value)[::-1],
-    "any": lambda value: any(map(is_true, _each(value))),
-    "all": lambda value: all(map(is_true, _each(value))),
-}
 _MAKERS: dict[str, Callable[[Compiler, Node, Need | None], One]] = {
     "path": Compiler.single_path,
     "pipe": _pipe,

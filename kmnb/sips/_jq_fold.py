@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from kmnb.sips._jq_body import text_of, value_of
-from kmnb.sips._jq_eval import Doubt, calculated, key_of
 from kmnb.sips._jq_library import outputs
 from kmnb.sips._jq_plan import Plan
+from kmnb.sips._jq_values import Doubt, calculated, key_of
 
 
 class Folding:

@@ -10,9 +10,10 @@ from kmnb.core.describe import Example, Operation, Param
 from kmnb.core.slice import Slice
 from kmnb.core.walks import Begins, DocumentEnds, Event, Found, Path, Records, Shape, Walk
 from kmnb.errors import BadRequest
-from kmnb.sips._jmes_eval import Compiler, parse_expression
+from kmnb.sips._jmes_eval import Compiler
 from kmnb.sips._jmes_plan import Plan, plan_expression
 from kmnb.sips._jmes_slots import SlotRun
+from kmnb.sips._jmes_values import parse_expression
 from kmnb.sips._json_answer import ListAnswer
 from kmnb.sips._json_values import Need, counting_decoder, decoder, documents_of, one_decoder
 

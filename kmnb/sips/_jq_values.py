@@ -1,0 +1,173 @@
+"""What jq means by its operators and functions, as far as it is plainly clear; else :class:`Doubt`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+One = Callable[[Any], Any]
+
+
+class Doubt(Exception):
+    """Ask libjq."""
+
+
+_RANK = {type(None): 0, bool: 1, int: 3, float: 3, str: 4}
+
+
+def key_of(value: Any) -> tuple[int, Any]:
+    """Give what scalars are ordered by; jq orders null, false, true, numbers, strings."""
+    rank = _RANK.get(type(value))
+    if rank is None:
+        raise Doubt
+    return rank, 0 if value is None else value
+
+
+def is_true(value: Any) -> bool:
+    """Tell what counts as true: all but null and false."""
+    return value is not None and value is not False
+
+
+def _equal(left: Any, right: Any) -> bool:
+    if type(left) not in _RANK or type(right) not in _RANK:
+        if type(left) in _RANK or type(right) in _RANK:
+            return False
+        raise Doubt
+    return key_of(left) == key_of(right)
+
+
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "==": _equal,
+    "!=": lambda left, right: not _equal(left, right),
+    "<": lambda left, right: key_of(left) < key_of(right),
+    "<=": lambda left, right: key_of(left) <= key_of(right),
+    ">": lambda left, right: key_of(left) > key_of(right),
+    ">=": lambda left, right: key_of(left) >= key_of(right),
+}
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is int or type(value) is float
+
+
+def calculated(operator: str, left: Any, right: Any) -> Any:
+    """Calculate with numbers; ``+`` joins texts too and passes over null."""
+    if _is_number(left) and _is_number(right):
+        return _arithmetic(operator, left, right)
+    if operator == "+":
+        if left is None or right is None:
+            return right if left is None else left
+        if type(left) is str and type(right) is str:
+            return left + right
+    raise Doubt
+
+
+def _arithmetic(operator: str, left: Any, right: Any) -> Any:
+    if operator == "+":
+        value = left + right
+    elif operator == "-":
+        value = left - right
+    elif operator == "*":
+        value = left * right
+    elif right == 0:
+        raise Doubt
+    else:
+        value = left / right
+    if type(value) is float:
+        if value - value != 0:
+            raise Doubt
+        # jq writes a whole result of a calculation without a fraction.
+        return int(value) if value.is_integer() and abs(value) < 1e17 else value
+    return value
+
+
+def type_of(value: Any) -> str:
+    """Name the type of a value."""
+    kinds = {dict: "object", list: "array", str: "string", int: "number", float: "number", bool: "boolean"}
+    return kinds.get(type(value), "null")
+
+
+def length(value: Any) -> Any:
+    """Give the length of a text, list or object; of a number its size without the sign."""
+    if isinstance(value, dict | list | str):
+        return len(value)
+    if value is None:
+        return 0
+    if _is_number(value):
+        return abs(value)
+    raise Doubt
+
+
+def each(value: Any) -> list[Any]:
+    """Give the elements of a list."""
+    if type(value) is list:
+        return value
+    raise Doubt
+
+
+def _first(value: Any) -> Any:
+    return next(iter(each(value)), None) if value is not None else None
+
+
+def _last(value: Any) -> Any:
+    return each(value)[-1] if value else _first(value)
+
+
+def _total(value: Any) -> Any:
+    total: Any = None
+    for item in each(value):
+        total = calculated("+", total, item)
+    return total
+
+
+def _extreme(choose: Callable[..., Any]) -> One:
+    return lambda value: choose(each(value), key=key_of) if each(value) else None
+
+
+def _keys(value: Any) -> list[Any]:
+    if type(value) is dict:
+        return sorted(value)
+    return list(range(len(each(value))))
+
+
+def _has(name: Any) -> One:
+    def test(value: Any) -> bool:
+        if type(value) is dict and type(name) is str:
+            return name in value
+        raise Doubt
+
+    return test
+
+
+def _text_test(method: str) -> Callable[[Any], One]:
+    def make(part: Any) -> One:
+        def test(value: Any) -> bool:
+            if type(value) is str and type(part) is str:
+                return bool(getattr(value, method)(part))
+            raise Doubt
+
+        return test
+
+    return make
+
+
+TESTS: dict[str, Callable[[Any], One]] = {
+    "has": _has,
+    "startswith": _text_test("startswith"),
+    "endswith": _text_test("endswith"),
+}
+SIMPLE: dict[str, One] = {
+    "length": length,
+    "not": lambda value: not is_true(value),
+    "type": type_of,
+    "keys": _keys,
+    "add": _total,
+    "min": _extreme(min),
+    # Of equal maxima jq takes the last; equal scalars cannot be told apart but by 1 and 1.0.
+    "max": _extreme(max),
+    "first": _first,
+    "last": _last,
+    "reverse": lambda value: each(value)[::-1],
+    "any": lambda value: any(map(is_true, each(value))),
+    "all": lambda value: all(map(is_true, each(value))),
+}
