@@ -166,8 +166,7 @@ class Feeding:
         return _finished(run)
 
     def _rows(self) -> int | None:
-        asked = any(self._values.get(name) is not None for name in _DIALECT)
-        return None if asked else _number(self._info, Attribute.ROWS)
+        return _number(self._info, Attribute.ROWS) if self._dialect == Dialect() else None
 
     @staticmethod
     def _feed_all(run: Any, items: Iterable[Any]) -> None:
