@@ -11,7 +11,7 @@ from typing import Any
 from kmnb.core.describe import Param
 from kmnb.core.records import Batch, Problem
 from kmnb.errors import BadRequest, clip
-from kmnb.sips._where import Row
+from kmnb.sips._where import Condition, Row
 
 PROBLEMS_MAX = 20
 """Most problems that an answer lists; all are counted."""
@@ -68,15 +68,34 @@ class Rows:
 
     def of(self, batch: Batch) -> Iterator[tuple[int, Row]]:
         """Walk the rows of a batch with their numbers from 0."""
+        self._note(batch)
+        if batch.kind == "table":
+            return self._table(batch)
+        return self._json(batch) if batch.kind == "json" else self._text(batch)
+
+    def _note(self, batch: Batch) -> None:
         self._problems.add(batch.problems)
         if batch.columns is not None and batch.columns is not self._held:
             self._held = batch.columns
             # The first batch names all columns; later ones may hold only those that were asked for.
             self.columns = self.columns or batch.columns
             self._places = {name: at for at, name in enumerate(batch.columns)}
-        if batch.kind == "table":
-            return self._table(batch)
-        return self._json(batch) if batch.kind == "json" else self._text(batch)
+
+    def taken(self, batch: Batch, where: Condition | None) -> Sequence[Any]:
+        """Give the rows of a batch that meet a condition, for :meth:`column`."""
+        if batch.kind != "table":
+            return [row for _, row in self.of(batch) if where is None or where.holds(row)]
+        self._note(batch)
+        if where is None:
+            return batch.rows
+        return [cells for cells in batch.rows if where.holds(_CellsRow(cells, self._places))]
+
+    def column(self, taken: Sequence[Any], name: str) -> list[Any]:
+        """Give the values of a column of rows that :meth:`taken` gave."""
+        if self._held is None:
+            return [row(name) for row in taken]
+        place = self._places.get(name)
+        return [None] * len(taken) if place is None else [cells[place] for cells in taken]
 
     def missing(self, names: Sequence[str]) -> str | None:
         """Give the first of some names that is no column, as far as is known; ``None`` when all are."""

@@ -21,6 +21,7 @@ def run_sip(
     step: int = 1 << 16,
     media_type: str | None = None,
     section: str | None = None,
+    structured: bool | None = None,
     **arguments: Any,
 ) -> Slice:
     """Feed content in blocks of ``step`` bytes to a sip over records and give its answer."""
@@ -28,7 +29,8 @@ def run_sip(
     values = checked(plugin.operation, arguments)
     run = plugin.start(values, max_bytes=max_bytes)
     dialect = Dialect(section=section, **{key: values[key] for key in DIALECT})
-    reader = ContentReader(media_type=media_type, dialect=dialect, structured=True)
+    wanted = getattr(plugin, "structured", True) if structured is None else structured
+    reader = ContentReader(media_type=media_type, dialect=dialect, structured=wanted)
     for at in range(0, len(content), step):
         for batch in reader.records(content[at : at + step]):
             run.feed(batch)
