@@ -9,7 +9,7 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Mapping
-from decimal import Context, Decimal, InvalidOperation, Overflow
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any
 
 from kmnb.sips._compare import Number, number_of, text_of
@@ -18,7 +18,7 @@ DISTINCT_EXACT_MAX = 10_000
 """Most different values of a column that are all kept; above that distinct and top are estimates."""
 _SMALLEST = 4096
 _KEY_MAX = 256
-_SUM = Context(prec=80, Emax=999_999, Emin=-999_999)
+_SUM = Context(prec=80, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _INTEGERS = re.compile(r"(?:-?[0-9]{1,30}\n)*+-?[0-9]{1,30}")
 _NOT_FINITE = frozenset({"nan", "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"})
 
@@ -177,13 +177,10 @@ def told(number: Number | None) -> int | float | str | None:
     if number is None or isinstance(number, int):
         return number
     value = float(number)
-    return value if math.isfinite(value) else f"{number.normalize(_SUM):E}"
+    return value if math.isfinite(value) else str(number.normalize(_SUM))
 
 
 def _plus(total: Number, number: Number, times: int) -> Number:
     if isinstance(total, int) and isinstance(number, int):
         return total + number * times
-    try:
-        return _SUM.add(Decimal(total), _SUM.multiply(Decimal(number), Decimal(times)))
-    except (InvalidOperation, Overflow):
-        return total
+    return _SUM.add(Decimal(total), _SUM.multiply(Decimal(number), Decimal(times)))
