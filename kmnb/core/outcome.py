@@ -51,6 +51,8 @@ class Outcome:
     """Bytes that it wrote to stderr in all."""
     replaced: int = 0
     """Places of both outputs that were no UTF-8 and show as U+FFFD."""
+    notes: tuple[str, ...] = ()
+    """Remarks for people, for example files in ``$KMNB_OUTPUT`` that could not be taken."""
     receipt: Receipt | None = None
     """The proof of the numbers in ``stdout``."""
     artifacts: tuple[Any, ...] = ()

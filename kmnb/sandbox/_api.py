@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import re
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from kmnb._bridge import blocking, bridged
+from kmnb._bridge import blocking, bridge, bridged
+from kmnb._bridge import run as bridge_run
 from kmnb.core.bounds import OUTPUT_MAX_BYTES, RUN_SECONDS
 from kmnb.core.outcome import Outcome
 from kmnb.errors import BadRequest, SandboxUnavailable
-from kmnb.sandbox import _plain
+from kmnb.sandbox._host import Host
+from kmnb.sandbox._languages import Language, find_language
 from kmnb.sandbox._limits import Limits, check_code
-from kmnb.sandbox._receipts import Isolation, make_outcome, python_version
+from kmnb.sandbox._receipts import Isolation, make_outcome
+from kmnb.sandbox._supervise import Program, supervise
 
-LANGUAGES = ("bash", "python")
+VALIDATE_SECONDS = 5.0
+"""Deadline of a compilation: a hostile text can keep a parser busy."""
+_NAMED = re.compile(r"(?<![\w.])/artifacts(?:/|[\"'\s]|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,24 +89,21 @@ async def _run(
     """
     known = Limits.of(timeout_seconds, max_output_bytes, limits)
     source = check_code(code)
-    _check_language(language)
-    _check_level(_plain.ISOLATION, required_level)
-    ending, outputs = await _plain.run_plain(
-        source,
-        language,
-        known,
-        artifacts=_folder(artifacts_folder),
-        parent=_folder(run_parent),
-        output=_folder(output_folder),
-    )
+    kind = find_language(language)
+    host = default_host()
+    isolation = await host.start()
+    check_level(isolation, required_level)
+    folder = _folder(artifacts_folder)
+    check_paths(code, isolation, folder)
+    program = Program(source, kind, artifacts=folder, parent=_folder(run_parent), output=_folder(output_folder))
+    finished = await supervise(host, program, known)
     return make_outcome(
         code,
-        ending,
+        finished,
         language=language,
-        interpreter=python_version(),
+        interpreter=await interpreter_of(host, kind),
         limits=known,
-        isolation=_plain.ISOLATION,
-        outputs=outputs,
+        isolation=isolation,
         artifacts=artifacts or (),
         artifacts_are="mounted",
     )
@@ -112,27 +119,25 @@ async def _validate(code: str, *, language: str = "python") -> Verdict:
     Returns:
         Whether its syntax is right, and what is wrong with it.
     """
-    source = check_code(code)
-    _check_language(language)
-    if language == "python":
-        probe = f"import sys\ncompile({source.decode()!r}, 'main.py', 'exec', dont_inherit=True)\n"
-    else:
-        probe = f"import subprocess, sys\nsys.exit(subprocess.run(['bash', '-n', '-c', {code!r}]).returncode)\n"
-    ending, outputs = await _plain.run_plain(
-        probe.encode(), "python", Limits(timeout_seconds=5), artifacts=None, parent=None, output=None
+    program = Program(check_code(code), find_language(language), mode="check")
+    host = default_host()
+    await host.start()
+    finished = await supervise(host, program, Limits(timeout_seconds=VALIDATE_SECONDS))
+    if finished.ending.exit_code == 0:
+        return Verdict(True, "")
+    complaint = finished.outputs[1].text()[0].strip()
+    return Verdict(
+        False, complaint or f"the compiler ended with {finished.ending.exit_code} ({finished.ending.reason})"
     )
-    return Verdict(ending.exit_code == 0, outputs[1].text()[0])
 
 
-def doctor() -> Report:
+async def _doctor() -> Report:
     """Tell what the sandbox can do here, and why it cannot do the rest."""
-    one = _plain.ISOLATION
+    try:
+        one = await default_host().start()
+    except SandboxUnavailable as error:
+        return Report(-1, "none", {}, (str(error),))
     return Report(one.level, one.engine, one.layers, one.missing)
-
-
-async def doctor_async() -> Report:
-    """Coroutine twin of :func:`doctor`."""
-    return doctor()
 
 
 def _folder(path: str | PathLike[str] | None) -> Path | None:
@@ -144,22 +149,70 @@ def _folder(path: str | PathLike[str] | None) -> Path | None:
     return folder
 
 
-def _check_language(language: Any) -> None:
-    if language not in LANGUAGES:
-        raise BadRequest(f"language {language!r}", "is unsupported", f"Use one of: {', '.join(LANGUAGES)}.")
+def check_level(isolation: Isolation, required: int) -> None:
+    """Refuse a run below the level that it asks for.
 
-
-def _check_level(isolation: Isolation, required: int) -> None:
+    Raises:
+        SandboxUnavailable: With every missing layer named.
+    """
     if isolation.level < required:
         raise SandboxUnavailable(
-            f"level {required}",
-            f"this machine gives level {isolation.level}; missing: {'; '.join(isolation.missing)}",
+            f"isolation of level {required}",
+            f"this machine gives level {isolation.level}; missing: {'; '.join(isolation.missing) or 'nothing'}",
             f"Pass required_level={isolation.level} to run all the same.",
             level=isolation.level,
+            missing=isolation.missing,
         )
+
+
+def check_paths(code: str, isolation: Isolation, folder: Path | None) -> None:
+    """Tell before the run when a program names ``/artifacts`` and will not find it.
+
+    Raises:
+        BadRequest: With the way out.
+    """
+    if isolation.level >= 3 or folder == Path("/artifacts") or not _NAMED.search(code):
+        return
+    step = "Open files below os.environ['KMNB_ARTIFACTS'] ($KMNB_ARTIFACTS in bash): the same layout."
+    raise BadRequest("/artifacts", f"cannot be provided at isolation level {isolation.level}", step)
+
+
+@cache
+def default_host() -> Host:
+    """The process's own spawner."""
+    return Host()
+
+
+os.register_at_fork(after_in_child=default_host.cache_clear)
+
+
+async def interpreter_of(host: Host, language: Language) -> str:
+    """Name the interpreter and its version, as receipts do."""
+    if language.command is None:
+        return host.interpreter
+    return await asyncio.to_thread(_version, language)
+
+
+@cache
+def _version(language: Language) -> str:
+    try:
+        answer = subprocess.run(language.version, capture_output=True, timeout=5, check=True)  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        return language.name
+    return answer.stdout.decode("utf-8", "replace").partition("\n")[0].strip()
 
 
 run = blocking(_run)
 run_async = bridged(_run)
 validate = blocking(_validate)
 validate_async = bridged(_validate)
+
+
+def doctor() -> Report:
+    """Tell what the sandbox can do here, and why it cannot do the rest."""
+    return bridge_run(_doctor())
+
+
+async def doctor_async() -> Report:
+    """Coroutine twin of :func:`doctor`, safe to await on any loop."""
+    return await bridge(_doctor())

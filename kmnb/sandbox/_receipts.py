@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,19 +38,31 @@ class Ending:
     """Wall-clock seconds that it ran."""
 
 
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What came of a run."""
+
+    ending: Ending
+    """How it ended."""
+    outputs: tuple[Keeper, Keeper]
+    """What it printed."""
+    notes: tuple[str, ...] = ()
+    """Remarks."""
+
+
 def make_outcome(
     code: str,
-    ending: Ending,
+    finished: Finished,
     *,
     language: str,
     interpreter: str,
     limits: Limits,
     isolation: Isolation,
-    outputs: tuple[Keeper, Keeper],
     artifacts: Sequence[Mapping[str, Any]],
     artifacts_are: str,
 ) -> Outcome:
     """Put together what a run gave; the receipt covers the kept stdout."""
+    ending, outputs = finished.ending, finished.outputs
     (stdout, bad), (stderr, more) = outputs[0].text(), outputs[1].text()
     truncated = outputs[0].truncated or outputs[1].truncated
     numbers, complete = listed_numbers(stdout)
@@ -86,12 +97,8 @@ def make_outcome(
         stdout_bytes=outputs[0].written,
         stderr_bytes=outputs[1].written,
         replaced=bad + more,
+        notes=finished.notes,
         receipt=receipt,
         level=isolation.level,
         engine=isolation.engine,
     )
-
-
-def python_version() -> str:
-    """Name this implementation and version, as receipts do."""
-    return f"{platform.python_implementation().lower()} {platform.python_version()}"

@@ -1,1 +1,1 @@
-"""Part of kmnb."""
+"""Languages, one a file: each exposes ``LANGUAGE``."""

@@ -1,0 +1,93 @@
+"""Isolation without namespaces: Landlock, seccomp, limits, and a process group that nobody can leave.
+
+It works as any user, in a plain container too. Without Landlock what is left is level 1; without seccomp, level 0.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from dataclasses import dataclass
+from typing import NoReturn
+
+from kmnb.sandbox.inner import landlock, linux, messages, program, seal
+from kmnb.sandbox.inner.assemble import assemble
+from kmnb.sandbox.inner.filter import Profile, rules
+from kmnb.sandbox.inner.job import Job
+from kmnb.sandbox.inner.places import DEVICES, Places, around_holes
+
+
+@dataclass(slots=True)
+class Flat:
+    """The engine ``flat``; with neither Landlock nor a filter it is ``plain``."""
+
+    places: Places
+    """What programs may see."""
+    abi: int
+    """Landlock's version that is kept to; 0 is none."""
+    filtered: bool = True
+    """Whether the seccomp filter is on."""
+    contained = False
+    """Whether one process's end ends them all; here the group is killed."""
+
+    @property
+    def name(self) -> str:
+        """``flat`` or ``plain``."""
+        return "flat" if self.filtered else "plain"
+
+    def work(self, sock: socket.socket, user: int | None) -> NoReturn:
+        """Prepare in a fresh child, wait for a job, and become its program."""
+        os.setsid()
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL, "pdeathsig")
+        messages.send(sock, {"pid": os.getpid()})
+        ruleset = self._common_rules() if self.abi else None
+        told = messages.receive(sock)
+        if told is None:
+            os._exit(0)
+        job = Job.take(*told)
+        assert job.folder is not None
+        others = 0 if user is not None else seal.processes_of_user()
+        if ruleset is not None:
+            self._own_rules(ruleset, job)
+        os.chdir(job.folder)
+        kept = [sock.fileno()] + ([ruleset.fd] if ruleset is not None else [])
+        seal.take_descriptors(job.stdout, job.stderr, keep=kept)
+        seal.take_identity(user)
+        # A change of user clears both.
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL, "pdeathsig")
+        linux.prctl(linux.PR_SET_DUMPABLE, 1, "dumpable")
+        program.write_source(job)
+        seal.limit_resources(job.limits, others=others)
+        linux.no_new_privileges()
+        if ruleset is not None:
+            ruleset.enforce()
+        if self.filtered:
+            profile = Profile(contained=False, landlock=self.abi, leader=os.getpid())
+            linux.install_filter(assemble(rules(profile)))
+        messages.send(sock, {"started": True})
+        sock.close()
+        variables = job.variables(job.folder, job.artifacts, self.places.search)
+        variables[program.TIMEOUT_FUNCTION] = '() {  command timeout --foreground "$@"\n}'
+        program.become(job, variables, self.places.library)
+
+    def _common_rules(self) -> landlock.Ruleset:
+        """Collect the rules that every run has."""
+        ruleset = landlock.Ruleset(self.abi)
+        for tree in self.places.trees:
+            parts, split = around_holes(tree, self.places.holes)
+            for part in parts:
+                ruleset.allow(part, landlock.READ)
+            for folder in split:
+                ruleset.allow(folder, landlock.LIST)
+        for device in DEVICES:
+            ruleset.allow(device, landlock.DEVICE)
+        return ruleset
+
+    def _own_rules(self, ruleset: landlock.Ruleset, job: Job) -> None:
+        assert job.folder is not None
+        ruleset.allow(job.folder, landlock.OWN)
+        if job.artifacts is not None:
+            ruleset.allow(job.artifacts, landlock.DATA)
+        for path in job.reads:
+            ruleset.allow(path, landlock.READ)

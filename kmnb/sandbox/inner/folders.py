@@ -1,0 +1,65 @@
+"""Remove a folder that a hostile program left, whatever it holds and however deep it is.
+
+``shutil.rmtree`` of Python 3.11 recurses and gives up on a chain of some thousand folders. Here every sub-folder is
+first moved to the top, so that no path grows; symbolic links are removed, never followed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+
+_OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def remove_folder(path: str) -> bool:
+    """Remove a folder with all that it holds; nobody else may be changing it.
+
+    Args:
+        path: The folder; one that is not there is fine.
+
+    Returns:
+        Whether it is gone.
+    """
+    try:
+        top = _open(path, None)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    try:
+        waiting = _empty(top, top)
+        while waiting:
+            name = waiting.pop()
+            inner = _open(name, top)
+            try:
+                waiting += _empty(inner, top)
+            finally:
+                os.close(inner)
+            os.rmdir(name, dir_fd=top)
+        os.rmdir(path)
+    except OSError:
+        return False
+    finally:
+        os.close(top)
+    return True
+
+
+def _empty(folder: int, top: int) -> list[str]:
+    """Remove the files of a folder and move its folders to the top; give their names there."""
+    found = []
+    for name in os.listdir(folder):
+        if not stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode):
+            os.unlink(name, dir_fd=folder)
+            continue
+        os.chmod(name, 0o700, dir_fd=folder)
+        found.append(f".kmnb-removed-{os.urandom(8).hex()}")
+        os.rename(name, found[-1], src_dir_fd=folder, dst_dir_fd=top)
+    return found
+
+
+def _open(name: str, top: int | None) -> int:
+    with contextlib.suppress(OSError):
+        os.chmod(name, 0o700, dir_fd=top)
+    return os.open(name, _OPEN, dir_fd=top)

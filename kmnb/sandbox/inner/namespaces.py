@@ -1,0 +1,178 @@
+"""Isolation by namespaces: own processes, network, mounts and a private root in memory.
+
+The first process inside is its init: it builds the root, waits for a job, and then only watches over the program,
+which runs as its child. When init ends, the kernel ends everything in there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from kmnb.sandbox.inner import linux, messages, program, seal
+from kmnb.sandbox.inner.assemble import assemble
+from kmnb.sandbox.inner.filter import Profile, rules
+from kmnb.sandbox.inner.job import Job
+from kmnb.sandbox.inner.places import DEVICES, Places
+
+HOME, ARTIFACTS, OUTPUT = "/work", "/artifacts", "/work/out"
+SHARED_MEMORY_MIB, ROOT_MIB = 16, 4
+LOCKED = linux.RDONLY | linux.NOSUID | linux.NODEV
+ALL = linux.NEWNS | linux.NEWPID | linux.NEWNET | linux.NEWIPC | linux.NEWUTS
+
+
+@dataclass(slots=True)
+class Namespaces:
+    """The engine ``ns``."""
+
+    places: Places
+    """What programs may see."""
+    name = "ns"
+    """Its name in Outcomes."""
+    contained = True
+    """Whether one process's end ends them all."""
+
+    def work(self, sock: socket.socket, user: int | None) -> NoReturn:
+        """Prepare in a fresh child, wait for a job, and become its program."""
+        _enter(sock)
+        _build_root(self.places)
+        job = _await_job(sock)
+        _finish_root(job, user)
+        pid = os.fork()
+        if pid:
+            _watch_over(pid, sock, job)
+        os.setsid()
+        os.chdir(HOME)
+        seal.take_descriptors(job.stdout, job.stderr, keep=[sock.fileno()])
+        seal.take_identity(user)
+        linux.prctl(linux.PR_SET_DUMPABLE, 1, "dumpable")
+        program.write_source(job)
+        seal.limit_resources(job.limits, others=0)
+        linux.no_new_privileges()
+        linux.install_filter(assemble(rules(Profile(contained=True))))
+        sock.close()
+        variables = job.variables(HOME, ARTIFACTS if job.artifacts else None, self.places.search)
+        program.become(job, variables, self.places.library)
+
+
+def _enter(sock: socket.socket) -> None:
+    """Leave all namespaces for new ones and return as the init of the new ones."""
+    user, group = os.getuid(), os.getgid()
+    # Root needs no user namespace: it takes a user of its own for the program instead.
+    linux.unshare(ALL if user == 0 else ALL | linux.NEWUSER, "namespaces")
+    if user != 0:
+        _write("/proc/self/setgroups", "deny")
+        _write("/proc/self/uid_map", f"{user} {user} 1")
+        _write("/proc/self/gid_map", f"{group} {group} 1")
+    pid = os.fork()
+    if pid:
+        messages.send(sock, {"pid": pid})
+        os._exit(0)
+    # The program must not read the spawner's memory through /proc/1.
+    linux.prctl(linux.PR_SET_DUMPABLE, 0, "dumpable")
+
+
+def _await_job(sock: socket.socket) -> Job:
+    """Wait for a job, and until the spawner has become the parent, so that it is its death that counts."""
+    job, adopted = None, False
+    while job is None or not adopted:
+        told = messages.receive(sock)
+        if told is None:
+            os._exit(0)
+        if "adopted" in told[0]:
+            adopted = True
+            linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL, "pdeathsig")
+        else:
+            job = Job.take(*told)
+    return job
+
+
+def _build_root(places: Places) -> None:
+    """Make a root in memory with the system's folders read-only in it, and move there.
+
+    The former root stays below ``/old`` until the job tells which artifacts it may read.
+    """
+    linux.mount("none", "/", flags=linux.REC | linux.PRIVATE)
+    # Any folder will do: after the pivot nothing is covered by the new root.
+    base = "/tmp" if os.path.isdir("/tmp") else "/usr"
+    linux.mount("tmpfs", base, kind="tmpfs", flags=linux.NOSUID, data=f"size={ROOT_MIB}m,nr_inodes=4096,mode=0755")
+    os.chdir(base)
+    os.umask(0o022)
+    for name in ("old", "proc", "work", "artifacts", "empty", "dev", "dev/shm", "etc"):
+        os.mkdir(name)
+    for device in DEVICES:
+        _bind(device, device[1:], keep_devices=True)
+    linux.pivot_root(".", "old")
+    os.chdir("/")
+    linux.protect_mounts("/old", LOCKED)
+    for tree in places.trees:
+        _bind("/old" + tree, tree)
+    for hole in places.holes:
+        _bind("/empty", hole)
+    for path, target in (*places.links, ("/dev/fd", "/proc/self/fd"), ("/tmp", HOME)):
+        with contextlib.suppress(FileExistsError):
+            os.symlink(target, path)
+    linux.mount("proc", "/proc", kind="proc", flags=linux.NOSUID | linux.NODEV | linux.NOEXEC, data="subset=pid")
+    socket.sethostname("sandbox")
+
+
+def _finish_root(job: Job, user: int | None) -> None:
+    """Add what only the job knows, and close the root."""
+    identity = os.getuid() if user is None else user
+    owner = f"mode=0700,uid={identity},gid={identity if user is not None else os.getgid()}"
+    size = f"size={job.limits['disk_bytes']},nr_inodes={job.limits['files']}"
+    flags = linux.NOSUID | linux.NODEV
+    linux.mount("tmpfs", HOME, kind="tmpfs", flags=flags, data=f"{size},{owner}")
+    linux.mount("tmpfs", "/dev/shm", kind="tmpfs", flags=flags, data=f"size={SHARED_MEMORY_MIB}m,{owner}")
+    for path, text in (("/etc/passwd", f"sandbox:x:{identity}:{identity}::{HOME}:/bin/sh\n"),
+                       ("/etc/group", f"sandbox:x:{identity}:\n")):  # fmt: skip
+        _write(path, text)
+    if job.artifacts is not None:
+        linux.mount("/old" + job.artifacts, ARTIFACTS, flags=linux.BIND | linux.REC)
+    for path in job.reads:
+        _bind("/old" + path, path)
+    linux.umount("/old")
+    linux.mount("none", "/", flags=linux.REMOUNT | linux.BIND | LOCKED)
+    if job.output:
+        os.mkdir(OUTPUT, 0o700)
+        os.chown(OUTPUT, identity, -1)
+
+
+def _bind(source: str, target: str, *, keep_devices: bool = False) -> None:
+    """Show a folder or a file at another place; one that is not there is passed over."""
+    if os.path.isdir(source):
+        os.makedirs(target, exist_ok=True)
+    elif os.path.exists(source):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
+    else:
+        return
+    linux.mount(source, target, flags=linux.BIND | (0 if keep_devices else linux.REC))
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _watch_over(program_pid: int, sock: socket.socket, job: Job) -> NoReturn:
+    """Be init: reap what is orphaned, and tell how the program ended. With this process all others end."""
+    descriptors = [os.open(OUTPUT, os.O_RDONLY | os.O_DIRECTORY)] if job.output else []
+    messages.send(sock, {"started": True}, descriptors)
+    for descriptor in (*descriptors, job.stdout, job.stderr):
+        os.close(descriptor)
+    linux.drop_capabilities()
+    while True:
+        pid, status = os.wait()
+        if pid == program_pid:
+            _tell(sock, {"exit": os.waitstatus_to_exitcode(status)})
+            os._exit(0)
+
+
+def _tell(sock: socket.socket, message: dict[str, Any]) -> None:
+    with contextlib.suppress(OSError):
+        messages.send(sock, message)

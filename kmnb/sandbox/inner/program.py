@@ -1,0 +1,109 @@
+"""Become the program: run Python text in this process, or execute another interpreter."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import sys
+import threading
+import types
+from collections.abc import Callable
+from typing import NoReturn
+
+from kmnb.sandbox.inner import linux, selftest
+from kmnb.sandbox.inner.job import Job
+
+TIMEOUT_FUNCTION = "BASH_FUNC_timeout%%"
+"""Exported function: timeout(1) signals its own process group, which is the whole program where nobody may leave it."""
+COMMAND_LINE = linux.CommandLine(b"kmnb-pool")
+"""Word in the spawner's command line, by which people tell it from programs."""
+_KEPT: list[object] = []
+
+
+def write_source(job: Job) -> None:
+    """Put the program's text into the run's folder, where tracebacks and interpreters look for it."""
+    fd = os.open(job.filename, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(fd, "wb") as file:
+        file.write(job.source)
+
+
+def become(job: Job, variables: dict[str, str], library: tuple[str, ...]) -> NoReturn:
+    """Run the job in this process, which ends with it."""
+    COMMAND_LINE.rename(b"kmnb-run")
+    if job.command is not None:
+        for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(ignored, signal.SIG_DFL)
+        _execute([*job.command, job.filename], variables)
+    os.environ.clear()
+    os.environ.update(variables)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    _forget_spawner([*library, *job.library])
+    if job.mode == "self-test":
+        _end(lambda: selftest.attempts(job.facts))
+    text = job.source.decode("utf-8")
+    _end(lambda: _run_text(text, job.filename, job.mode == "check"))
+
+
+def _execute(command: list[str], variables: dict[str, str]) -> NoReturn:
+    try:
+        os.execvpe(command[0], command, variables)  # noqa: S606 - no shell wanted
+    except OSError as error:
+        os.write(2, f"{command[0]}: {error.strerror}\n".encode())
+        os._exit(127)
+
+
+def _forget_spawner(path: list[str]) -> None:
+    """Leave nothing importable but the standard library; the modules themselves stay alive with this frame."""
+    for name in [one for one in sys.modules if one == "__main__" or one.partition(".")[0] == "kmnb"]:
+        _KEPT.append(sys.modules.pop(name))
+    sys.path[:] = path
+    sys.path_importer_cache.clear()
+    sys.argv[:] = ["main.py"]
+    sys.orig_argv[:] = [sys.executable, "main.py"]
+
+
+def _run_text(text: str, filename: str, check: bool) -> int:
+    """Run or compile text as the main module and give the exit status that an interpreter would."""
+    main = types.ModuleType("__main__")
+    main.__dict__.update(__file__=filename, __builtins__=__builtins__)
+    sys.modules["__main__"] = main
+    try:
+        # From text, not from a file: a coding line must not change what came as Unicode.
+        code = compile(text, filename, "exec", dont_inherit=True)
+        if not check:
+            exec(code, main.__dict__)  # noqa: S102 - this is what the sandbox is for
+    except SystemExit as leave:
+        return _status(leave.code)
+    except BaseException as error:
+        trace = error.__traceback__.tb_next if error.__traceback__ else None
+        sys.excepthook(type(error), error.with_traceback(trace), trace)
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    return 0
+
+
+def _status(code: object) -> int:
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _end(body: Callable[[], int]) -> NoReturn:
+    """Do what an interpreter does at its end, without the spawner's own clean-up."""
+    status = 1
+    try:
+        status = body()
+        for last in (threading._shutdown, atexit._run_exitfuncs):  # type: ignore[attr-defined]
+            last()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    except SystemExit as leave:
+        status = _status(leave.code)
+    except MemoryError:
+        os.write(2, b"MemoryError\n")
+    except BaseException as error:
+        os.write(2, f"{type(error).__name__}: at exit\n".encode())
+    os._exit(status)

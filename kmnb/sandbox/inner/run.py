@@ -1,0 +1,104 @@
+"""One worker as the spawner sees it: from its fork to the moment when nothing of it is left."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import time
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+SETUP_SECONDS = 10.0
+"""Longest time from handing a job out to its program's start."""
+
+
+class Engine(Protocol):
+    """A way of isolating."""
+
+    contained: bool
+    """Whether one process's end ends them all."""
+
+    @property
+    def name(self) -> str:
+        """Its name in Outcomes."""
+
+    def work(self, sock: socket.socket, user: int | None) -> None:
+        """Prepare in a fresh child, wait for a job, and become its program. Never returns."""
+
+
+@dataclass(slots=True)
+class Run:
+    """A worker, and the job that it has or is waiting for."""
+
+    sock: socket.socket
+    """Our end of its socket."""
+    engine: Engine
+    """What isolates it."""
+    user: int | None
+    """Its own user, where the spawner is root."""
+    first_pid: int
+    """The child that was forked; with namespaces it makes way for their init."""
+    pid: int | None = None
+    """Process that stands for all: the namespaces' init, or the leader of the group."""
+    number: int | None = None
+    """The server's number of the job; None while it waits for one."""
+    limits: dict[str, Any] = field(default_factory=dict)
+    """The job's limits."""
+    folder: str | None = None
+    """The run's folder on the host."""
+    output: int | None = None
+    """Descriptor of what it leaves in ``$KMNB_OUTPUT``."""
+    given_at: float = 0.0
+    """When the job was handed out, by the monotonic clock."""
+    started_at: float | None = None
+    """When its program began."""
+    ended_at: float | None = None
+    """When it was seen to have ended, or was ended."""
+    status: int | None = None
+    """Exit code of the program, or minus its signal."""
+    reason: str | None = None
+    """Why it was ended by force."""
+    error: str | None = None
+    """Why its program could not be started."""
+    gone: bool = False
+    """Whether the process that stands for all was waited for."""
+
+    def deadline(self) -> float:
+        """When it is to be ended, by the monotonic clock."""
+        if self.started_at is None:
+            return self.given_at + SETUP_SECONDS
+        return float(self.started_at + self.limits["timeout_seconds"])
+
+    def end(self, reason: str) -> None:
+        """Kill everything that belongs to it, for this reason."""
+        if self.reason is None and self.status is None:
+            self.reason = reason
+        self.ended_at = self.ended_at or time.monotonic()
+        self.kill()
+
+    def kill(self) -> bool:
+        """Send SIGKILL to all of it, and tell whether anything was there to take it."""
+        target = self.pid or self.first_pid
+        if self.gone and self.engine.contained:
+            return False
+        try:
+            if self.engine.contained or self.pid is None:
+                os.kill(target, signal.SIGKILL)
+            else:
+                os.killpg(target, signal.SIGKILL)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            # Only zombies are left that changed their user; they take no signals any more.
+            return False
+        return True
+
+    def close(self) -> None:
+        """Close what the spawner holds of it."""
+        self.sock.close()
+        if self.output is not None:
+            with contextlib.suppress(OSError):
+                os.close(self.output)
+            self.output = None

@@ -1,0 +1,75 @@
+"""The last steps before a program: descriptors, limits, identity, capabilities and the filter."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kmnb.sandbox.inner import linux
+
+MOST_DESCRIPTORS = 4096
+"""Descriptors up to this number are closed; the spawner's own limit keeps it below."""
+
+
+def take_descriptors(stdout: int, stderr: int, *, keep: Iterable[int]) -> None:
+    """Connect the standard streams and close everything else but these."""
+    null = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(stdout, 1)
+    os.dup2(stderr, 2)
+    low = 3
+    for one in (*sorted(keep), MOST_DESCRIPTORS):
+        os.closerange(low, one)
+        low = one + 1
+
+
+def limit_resources(limits: Mapping[str, Any], *, others: int) -> None:
+    """Set the limits of each process of the run.
+
+    Args:
+        limits: The run's limits by name.
+        others: Processes that count against this user's limit and are not of the run.
+    """
+    cpu = limits["cpu_seconds"]
+    table = (
+        (resource.RLIMIT_AS, limits["address_bytes"]),
+        (resource.RLIMIT_NPROC, limits["processes"] + others),
+        (resource.RLIMIT_FSIZE, limits["file_bytes"]),
+        (resource.RLIMIT_NOFILE, limits["open_files"]),
+        # Nothing outlives the run in a core file, in locked memory or in a message queue.
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_MEMLOCK, 0),
+        (resource.RLIMIT_MSGQUEUE, 0),
+    )
+    for kind, value in table:
+        _, hard = resource.getrlimit(kind)
+        most = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (most, most))
+    # SIGXCPU at the soft limit tells the reason; SIGKILL a second later is for those who ignore it.
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 1))
+
+
+def take_identity(user: int | None) -> None:
+    """Become a user of one's own where the spawner is root, and give up what root had."""
+    linux.drop_bounding_capabilities()
+    if user is not None:
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+    linux.drop_capabilities()
+
+
+def processes_of_user() -> int:
+    """Count the processes and threads of this user, which RLIMIT_NPROC counts together with the run's."""
+    mine, found = os.getuid(), 0
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                state = os.stat(f"/proc/{name}/task")
+            except OSError:
+                continue
+            if state.st_uid == mine:
+                found += max(1, state.st_nlink - 2)
+    return found

@@ -1,0 +1,294 @@
+"""The spawner: one small process that forks, isolates, ends and tidies up every run.
+
+It is exec'd once with an empty environment and one thread, so that forking it is cheap and safe and there is nothing
+in it to leak. It alone signals and waits, so no process id is ever stale. When the server goes, it ends everything
+and goes too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+from kmnb.sandbox.inner import messages, watch
+from kmnb.sandbox.inner.folders import remove_folder
+from kmnb.sandbox.inner.run import Engine, Run
+from kmnb.sandbox.inner.users import Users
+
+LEFTOVER_SECONDS = 1.0
+"""How long the spawner waits for killed processes to go before it removes their folder."""
+
+
+class Become(BaseException):
+    """Unwinds a fresh child to the top of the stack, where its worker's life begins."""
+
+    def __init__(self, life: Callable[[], None]) -> None:
+        self.life = life
+
+
+class Spawner:
+    """Forks workers, gives them jobs, and sees them off.
+
+    Args:
+        control: The socket to the server.
+        engine: What isolates the runs.
+        users: Users of one's own for them.
+    """
+
+    def __init__(self, control: socket.socket, engine: Engine, users: Users) -> None:
+        self.control, self.engine, self.users = control, engine, users
+        self.runs: list[Run] = []
+        self.spare: Run | None = None
+        self.open = True
+        self.unreleased: set[str] = set()
+        self._next_look = 0.0
+        self._wake, wake = socket.socketpair()
+        for one in (self._wake, wake):
+            one.setblocking(False)
+        self._wake_end = wake
+        signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, self._stop)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def _stop(self, *_: object) -> None:
+        self.open = False
+
+    def close(self) -> None:
+        """Let go of the sockets that wake it."""
+        signal.set_wakeup_fd(-1)
+        self._wake.close()
+        self._wake_end.close()
+
+    def serve(self) -> None:
+        """Work until the server goes, with one worker prepared ahead; then end everything."""
+        while self.open:
+            if self.spare is None:
+                self.spare = self._fork()
+            self.step()
+        for run in [*self.runs, *([self.spare] if self.spare else [])]:
+            run.end("interrupt")
+        limit = time.monotonic() + LEFTOVER_SECONDS
+        while self.runs and time.monotonic() < limit:
+            self.step()
+        for folder in self.unreleased:
+            remove_folder(folder)
+
+    def step(self) -> None:
+        """Wait for something to happen, and deal with all that did."""
+        workers = {run.sock.fileno(): run for run in self._all() if run.sock.fileno() >= 0}
+        watched = [self._wake.fileno(), *workers, *([self.control.fileno()] if self.open else [])]
+        poll = select.poll()
+        for descriptor in watched:
+            poll.register(descriptor, select.POLLIN)
+        ready = {fd for fd, _ in poll.poll(1000 * self._patience())}
+        if self._wake.fileno() in ready:
+            with contextlib.suppress(BlockingIOError):
+                self._wake.recv(4096)
+        for fd in ready & set(workers):
+            self._hear(workers[fd])
+        self._reap()
+        self._judge()
+        if self.open and self.control.fileno() in ready:
+            self._obey()
+
+    def _all(self) -> list[Run]:
+        return [*self.runs, *([self.spare] if self.spare else [])]
+
+    def _patience(self) -> float:
+        """Seconds until something has to be looked at again."""
+        if any(run.ended_at is not None and run.number is not None and not run.gone for run in self.runs):
+            return 0.02
+        if not self.runs:
+            return 60.0
+        now = time.monotonic()
+        return max(0.0, min(self._next_look - now, *(run.deadline() - now for run in self.runs)))
+
+    # ---- workers
+
+    def _fork(self) -> Run:
+        user = self.users.take()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        pid = os.fork()
+        if pid == 0:
+            ours.close()
+            raise Become(lambda: self._live(theirs, user))
+        theirs.close()
+        ours.setblocking(False)
+        return Run(ours, self.engine, user, pid)
+
+    def _live(self, sock: socket.socket, user: int | None) -> None:
+        """The life of a worker, in the child."""
+        signal.set_wakeup_fd(-1)
+        for one in (signal.SIGCHLD, signal.SIGTERM):
+            signal.signal(one, signal.SIG_DFL)
+        for other in (self.control, self._wake, self._wake_end, *(run.sock for run in self._all())):
+            other.close()
+        try:
+            self.engine.work(sock, user)
+        except BaseException as error:
+            with contextlib.suppress(OSError):
+                messages.send(sock, {"error": f"{type(error).__name__}: {error}"})
+        os._exit(70)
+
+    def _hear(self, run: Run) -> None:
+        """Take what a worker has to say."""
+        while True:
+            try:
+                told = messages.receive(run.sock)
+            except BlockingIOError:
+                return
+            if told is None:
+                run.sock.close()
+                return
+            message, descriptors = told
+            if "pid" in message:
+                run.pid = message["pid"]
+            if "started" in message:
+                run.started_at = time.monotonic()
+                if not run.engine.contained:
+                    # Should the spawner be killed, the server knows which group is left.
+                    self._tell({"op": "started", "id": run.number, "group": run.pid})
+                self._next_look = min(self._next_look or run.started_at, run.started_at) + watch.EVERY_SECONDS
+            if descriptors:
+                run.output = descriptors[0]
+            run.status = message.get("exit", run.status)
+            run.error = message.get("error", run.error)
+
+    def _reap(self) -> None:
+        """Wait for everything that has ended; a group is killed before its leader is waited for."""
+        while True:
+            try:
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                return
+            if ended is None:
+                return
+            run = next((one for one in self._all() if ended.si_pid in (one.pid, one.first_pid)), None)
+            if run is not None and run.sock.fileno() >= 0:
+                self._hear(run)
+            stands_for_all = run is not None and ended.si_pid == (run.pid or run.first_pid)
+            if run is not None and stands_for_all:
+                run.kill()
+                run.ended_at = run.ended_at or time.monotonic()
+                run.gone = True
+            _, status = os.waitpid(ended.si_pid, 0)
+            if run is None:
+                continue
+            if not stands_for_all:
+                # The child between is gone: the namespaces' init is ours now.
+                with contextlib.suppress(OSError):
+                    messages.send(run.sock, {"adopted": True})
+            elif run.status is None:
+                run.status = os.waitstatus_to_exitcode(status)
+
+    def _judge(self) -> None:
+        """End what has passed a limit, and see off what has ended."""
+        now = time.monotonic()
+        for run in self.runs:
+            if run.ended_at is None and now >= run.deadline():
+                run.end("timeout" if run.started_at is not None else "setup")
+        if now >= self._next_look and self.runs:
+            self._look()
+        for run in [one for one in self.runs if one.gone]:
+            # Whatever of the group was under way to die has to be gone before its folder can go.
+            late = now - (run.ended_at or now) > LEFTOVER_SECONDS
+            if run.engine.contained or not run.kill() or late:
+                self._see_off(run)
+        if self.spare is not None and self.spare.gone:
+            self.users.give_back(self.spare.user)
+            self.spare.close()
+            self.spare = None
+
+    def _look(self) -> None:
+        everyone = watch.processes()
+        for run in self.runs:
+            if run.pid is not None and run.ended_at is None:
+                pids = watch.members(run.pid, everyone, contained=run.engine.contained)
+                passed = watch.excess(run.limits, pids, everyone, run.folder)
+                if passed is not None:
+                    run.end(passed)
+        self._next_look = time.monotonic() + watch.EVERY_SECONDS
+
+    def _see_off(self, run: Run) -> None:
+        """Report a run that has ended; its folder goes first, or when the server has taken the output."""
+        if run.folder is not None:
+            self.unreleased.add(run.folder)
+            if run.output is None:
+                self._release(run.folder)
+        begin = run.started_at if run.started_at is not None else run.given_at
+        message = {
+            "op": "ended",
+            "id": run.number,
+            "status": run.status,
+            "reason": run.reason,
+            "error": run.error if run.started_at is None else None,
+            "folder": run.folder if run.output is not None else None,
+            "seconds": (run.ended_at or begin) - begin,
+        }
+        self._tell(message, [run.output] if run.output is not None else [])
+        self.runs.remove(run)
+        self.users.give_back(run.user)
+        run.close()
+
+    def _release(self, folder: str) -> None:
+        if folder in self.unreleased and remove_folder(folder):
+            self.unreleased.discard(folder)
+
+    # ---- the server
+
+    def _tell(self, message: dict[str, Any], descriptors: list[int] | None = None) -> None:
+        try:
+            messages.send(self.control, message, descriptors or [])
+        except OSError:
+            self.open = False
+
+    def _obey(self) -> None:
+        """Take one request of the server."""
+        told = messages.receive(self.control)
+        if told is None:
+            self.open = False
+            return
+        message, descriptors = told
+        if message["op"] == "run":
+            self._start(message, descriptors)
+        elif message["op"] == "release":
+            self._release(message["folder"])
+            self._tell({"op": "released", "id": message["id"]})
+        elif message["op"] == "end":
+            for run in self.runs:
+                if run.number == message["id"]:
+                    run.end(message["reason"])
+
+    def _start(self, message: dict[str, Any], descriptors: list[int]) -> None:
+        """Give a job to a worker."""
+        run, self.spare = self.spare or self._fork(), None
+        run.number, run.limits, run.given_at = message["id"], message["limits"], time.monotonic()
+        self.runs.append(run)
+        try:
+            if not run.engine.contained:
+                self._make_folder(run, message)
+            messages.send(run.sock, message | {"folder": run.folder}, descriptors)
+        except OSError as error:
+            run.error = f"{type(error).__name__}: {error}"
+            run.end("setup")
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+    def _make_folder(self, run: Run, message: dict[str, Any]) -> None:
+        run.folder = tempfile.mkdtemp(prefix="kmnb-run-", dir=message["parent"])
+        folders = [run.folder]
+        if message["output"]:
+            folders.append(os.path.join(run.folder, "out"))
+            os.mkdir(folders[1], 0o700)
+            run.output = os.open(folders[1], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        if run.user is not None:
+            for folder in folders:
+                os.chown(folder, run.user, run.user)

@@ -1,0 +1,4 @@
+import os, time
+
+open("{{HOSTDIR}}/ran-{{MARK}}", "w").write("x")
+time.sleep(60)

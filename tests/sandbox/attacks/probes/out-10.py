@@ -1,0 +1,3 @@
+for i in range(200000):
+    print("row", i)
+print("TOTAL 12345")

@@ -1,0 +1,4 @@
+import re
+
+print("HELD start", flush=True)
+re.match(r"(a+)+$", "a" * 40 + "b")
