@@ -41,7 +41,9 @@ def members(leader: int, everyone: dict[int, Process], *, contained: bool) -> se
     return found
 
 
-def excess(limits: dict[str, Any], pids: Iterable[int], everyone: dict[int, Process], folder: str | None) -> str | None:
+def excess(
+    limits: dict[str, Any], pids: Iterable[int], *, everyone: dict[int, Process], folder: str | None
+) -> str | None:
     """Tell which limit on totals a run has passed.
 
     Args:
