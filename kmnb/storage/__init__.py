@@ -10,18 +10,20 @@ from kmnb.errors import UnknownPlugin
 from kmnb.storage._protocols import Backend, BackendPlugin
 from kmnb.storage._store import Store
 from kmnb.storage._urls import split_url
+from kmnb.storage._wrappers import ReadOnlyBackend
 
 __all__ = ["Store", "open_backend", "open_store"]
 
 _PACKAGE, _GROUP = "kmnb.storage.backends", "kmnb.backends"
 
 
-async def open_backend(url: str, **options: Any) -> Backend:
+async def open_backend(url: str, *, read_only: bool = False, **options: Any) -> Backend:
     """Open a store by its URL; what is missing is made.
 
     Args:
         url: ``memory://``, ``file:///path``, ``nats://host``, ``nats+embedded:///path``, ``s3://bucket/prefix``,
             ``gs://…``, ``az://…``.
+        read_only: Whether every write is refused.
         options: Options of the backend; the URL's query may hold them too.
 
     Returns:
@@ -38,7 +40,8 @@ async def open_backend(url: str, **options: Any) -> Backend:
     plugin: BackendPlugin = _plugins.load(_PACKAGE, _GROUP, scheme.partition("+")[0], "BACKEND")
     if scheme not in plugin.schemes:
         raise UnknownPlugin(f"store scheme {scheme!r}", "there is none", f"Known: {', '.join(plugin.schemes)}")
-    return await plugin.open(url, options)
+    backend = await plugin.open(url, options)
+    return ReadOnlyBackend(backend) if read_only else backend
 
 
 def open_store(url: str, **options: Any) -> Store:
@@ -46,7 +49,7 @@ def open_store(url: str, **options: Any) -> Store:
 
     Args:
         url: The store's URL.
-        options: Options of the backend.
+        options: ``read_only``, and options of the backend.
 
     Returns:
         A store with blocking verbs and ``_async`` twins.

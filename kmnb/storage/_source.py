@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator
 from contextlib import aclosing
 from functools import partial
@@ -96,9 +97,9 @@ async def _walk(source: object, size: int) -> AsyncGenerator[Block, None]:
 
 
 async def _read(file: BinaryIO, size: int) -> AsyncIterator[Block]:
+    if isinstance(file, io.TextIOBase):
+        raise BadRequest("a text file", "only bytes can be stored", "Open the file with mode 'rb'")
     while block := await in_thread(lambda: file.read(size)):
-        if not isinstance(block, bytes | bytearray | memoryview):
-            raise BadRequest("a text file", "only bytes can be stored", "Open the file with mode 'rb'")
         yield bytes(block) if isinstance(block, bytearray) else block
 
 

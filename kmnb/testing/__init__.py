@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from kmnb.testing._scratch import Scratch, ScratchUnavailable, scratch
 
-__all__ = ["Scratch", "ScratchUnavailable", "scratch"]
+if TYPE_CHECKING:
+    from kmnb.testing._contract import StoreContract
+
+__all__ = ["Scratch", "ScratchUnavailable", "StoreContract", "scratch"]
+
+
+def __getattr__(name: str) -> Any:
+    # The suites need pytest and hypothesis, which whoever only starts a service need not have.
+    if name == "StoreContract":
+        from kmnb.testing._contract import StoreContract
+
+        return StoreContract
+    raise AttributeError(f"module 'kmnb.testing' has no attribute {name!r}")

@@ -10,15 +10,6 @@ from kmnb.testing._scratch import Scratch, ScratchUnavailable, Service
 
 BUCKET = "kmnb-scratch"
 """Bucket that is made in it."""
-_PROGRAM = """
-import logging, socket, sys
-from moto.server import DomainDispatcherApplication, create_backend_app
-from werkzeug.serving import make_server
-logging.getLogger("werkzeug").setLevel(logging.ERROR)
-server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=True)
-print("listens on port", server.server_port, flush=True)
-server.serve_forever()
-"""
 
 
 def start() -> Scratch:
@@ -29,7 +20,7 @@ def start() -> Scratch:
     """
     if importlib.util.find_spec("moto") is None or importlib.util.find_spec("flask") is None:
         raise ScratchUnavailable("S3 needs moto's server: pip install 'moto[server]'")
-    service = Service(sys.executable, "-c", _PROGRAM, ready=r"listens on port (\d+)\n")
+    service = Service(sys.executable, "-m", "kmnb.testing._s3_server", ready=r"listens on port (\d+)\n")
     port = int(service.ready[1])
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     connection.request("PUT", f"/{BUCKET}")

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -127,6 +128,8 @@ class Service:
             cwd=self.folder,
             env={**os.environ, **_importable(), **(environment or {})},
         )
+        assert self._process.stdout is not None
+        self._drained = threading.Thread(target=_drain, args=(self._process.stdout.fileno(),), daemon=True)
         try:
             self.ready = self._wait(re.compile(ready))
         except BaseException:
@@ -145,6 +148,7 @@ class Service:
                 block = os.read(output.fileno(), 65_536)
                 said += block
                 if found := ready.search(said.decode(errors="replace")):
+                    self._drained.start()
                     return found
                 if not block:
                     break
@@ -162,9 +166,18 @@ class Service:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        if self._drained.ident is not None:
+            self._drained.join(5)
         assert process.stdout is not None
         process.stdout.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _drain(output: int) -> None:
+    """Read what a service says later, so that it never waits for a reader."""
+    with contextlib.suppress(OSError):
+        while os.read(output, 65_536):
+            pass
 
 
 def _importable() -> dict[str, str]:

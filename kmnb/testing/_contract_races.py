@@ -1,0 +1,199 @@
+"""Many at once: threads, processes, cancelled and killed writers."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from kmnb._bridge import run
+from kmnb.core.metadata import Capability
+from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch
+from kmnb.storage import Store, open_store
+from kmnb.storage._protocols import Backend
+from kmnb.testing._contract_base import MIB, ContractBase, content, within
+
+WRITERS = 50
+"""Writers that race for one name."""
+OPENING = 8
+"""Processes that open the store at the same time."""
+ANSWER_SECONDS = 60
+"""How long a process may take for a step."""
+CANCEL_SECONDS = 0.5
+"""How long a cancelled call may take to let go, with room for a busy machine; the budget is 0.2 s."""
+
+
+class RaceContract(ContractBase):
+    """Races, cancelling, and what another process sees."""
+
+    writers = WRITERS
+
+    @pytest.mark.parametrize("size", [1000, 9 * MIB])
+    def test_one_of_many_threads_creates_a_name(self, store: Store, size: int) -> None:
+        writers = self.writers if size < MIB else 4
+        start = threading.Barrier(writers)
+
+        def create(number: int) -> bool:
+            start.wait(60)
+            return _create(store, number, size=size)
+
+        with ThreadPoolExecutor(writers) as pool:
+            won = list(pool.map(create, range(writers)))
+        assert won.count(True) == 1
+        assert b"".join(store.stream("race")) == content(size, won.index(True))
+        assert store.head("race").attributes == {"writer": str(won.index(True))}
+
+    def test_one_of_many_processes_creates_a_name(self, store: Store, url: str) -> None:
+        if Capability.CROSS_PROCESS not in store.capabilities:
+            assert self.scheme == "memory"
+            return
+        children: list[tuple[Any, Any]] = []
+        for number in range(self.writers):
+            children.append(_start(_race, url, number))
+            if number >= OPENING:
+                assert _told(children[number - OPENING][1]) == "ready"
+        assert [_told(pipe) for _, pipe in children[-OPENING:]] == ["ready"] * OPENING
+        for _, pipe in children:
+            pipe.send("go")
+        won = [_told(pipe) for _, pipe in children]
+        for child, _ in children:
+            child.join(30)
+        assert sorted(won) == [False] * (self.writers - 1) + [True]
+        assert b"".join(store.stream("race")) == content(1000, won.index(True))
+
+    def test_another_process_reads_what_was_written(self, store: Store, url: str) -> None:
+        store.put("a/b", content(70_000), attributes={"preview": "é"})
+        if Capability.CROSS_PROCESS not in store.capabilities:
+            assert self.scheme == "memory"
+            return
+        child, here = _start(_read, url)
+        assert _told(here) == (content(70_000), {"preview": "é"}, ["a/b"])
+        child.join(30)
+
+    @pytest.mark.parametrize("before", [0, 100_000, 20 * MIB])
+    def test_a_cancelled_put_leaves_nothing(self, store: Store, backend: Backend, before: int) -> None:
+        async def check() -> float:
+            reached = asyncio.Event()
+
+            async def source() -> AsyncIterator[bytes]:
+                for start in range(0, before, MIB):
+                    yield content(min(MIB, before - start), start)
+                reached.set()
+                await asyncio.Event().wait()
+
+            task = asyncio.ensure_future(backend.discussions.put("x", source()))
+            await reached.wait()
+            task.cancel()
+            since = time.monotonic()
+            await asyncio.wait({task}, timeout=20)
+            assert task.cancelled()
+            return time.monotonic() - since
+
+        assert within(60, check) < CANCEL_SECONDS + before / (100 * MIB)
+        assert list(store.list()) == []
+        with pytest.raises(ArtifactNotFound):
+            store.head("x")
+        store.put("x", b"after")
+        assert b"".join(store.stream("x")) == b"after"
+
+    def test_a_stream_can_be_left_early(self, store: Store) -> None:
+        store.put("x", content(20 * MIB))
+        walk = iter(store.stream("x"))
+        first = next(walk)
+        walk.close()  # type: ignore[attr-defined]
+        assert content(20 * MIB).startswith(first)
+        assert store.get_range("x", 5, 10) == content(10)[5:]
+
+    @pytest.mark.parametrize("size", [100_000, 9 * MIB])
+    def test_a_reader_beside_writers_sees_one_version_whole(self, backend: Backend, size: int) -> None:
+        versions = [content(size, number) for number in range(3)]
+        area = backend.discussions
+
+        async def write() -> None:
+            for turn in range(6):
+                await area.put("x", versions[turn % 3], attributes={"version": str(turn % 3)})
+
+        async def read(writer: asyncio.Future[None]) -> int:
+            whole = 0
+            while not writer.done():
+                try:
+                    info = await area.head("x")
+                    data = b"".join([window async for window in area.stream("x", info=info)])
+                except DigestMismatch:
+                    continue  # written again between the two calls: told, not mixed up
+                assert data == versions[int(info.attributes["version"])]
+                whole += 1
+            return whole
+
+        async def check() -> None:
+            await area.put("x", versions[0], attributes={"version": "0"})
+            writer = asyncio.ensure_future(write())
+            await asyncio.gather(read(writer), read(writer), writer)
+
+        within(60, check)
+        assert run(area.head("x")).attributes == {"version": "2"}
+
+    def test_many_readers_at_once_get_their_ranges(self, store: Store) -> None:
+        data = content(9 * MIB)
+        store.put("x", data)
+
+        def read(number: int) -> bool:
+            start = number * 97_003
+            return store.get_range("x", start, start + 50_000) == data[start : start + 50_000]
+
+        with ThreadPoolExecutor(16) as pool:
+            assert all(pool.map(read, range(64)))
+
+
+def _create(store: Store, number: int, *, size: int) -> bool:
+    try:
+        store.put("race", content(size, number), create_only=True, attributes={"writer": str(number)})
+    except AlreadyExists:
+        return False
+    return True
+
+
+def _start(work: Any, *arguments: Any) -> tuple[Any, Any]:
+    """Start a child and give it with this end of a pipe to it.
+
+    It is forked from a process that has kmnb loaded already and no thread; credentials are told to it anew.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["kmnb.testing._contract_races", "kmnb.storage._obstore"])
+    here, there = context.Pipe()
+    child = context.Process(target=_child, args=(dict(os.environ), work, (*arguments, there)), daemon=True)
+    child.start()
+    there.close()
+    return child, here
+
+
+def _child(environment: dict[str, str], work: Any, arguments: tuple[Any, ...]) -> None:
+    os.environ.update(environment)
+    work(*arguments)
+
+
+def _told(pipe: Any) -> Any:
+    """What a child says next, within a bounded time."""
+    assert pipe.poll(ANSWER_SECONDS), "a child said nothing in time"
+    return pipe.recv()
+
+
+def _race(url: str, number: int, pipe: Any) -> None:
+    """One writer, in a process of its own."""
+    with open_store(url) as store:
+        pipe.send("ready")
+        _told(pipe)
+        pipe.send(_create(store, number, size=1000))
+
+
+def _read(url: str, pipe: Any) -> None:
+    with open_store(url) as store:
+        data, info = b"".join(store.stream("a/b")), store.head("a/b")
+        pipe.send((data, dict(info.attributes), [found.key for found in store.list()]))
