@@ -37,6 +37,7 @@ class KeyContract(ContractBase):
     """Objects of the long listing; buckets tell 1,000 a page."""
 
     def test_every_name_is_an_object_of_its_own(self, store: Store) -> None:
+        """Names are never decoded, folded or normalised: each is listed as given and holds its own bytes."""
         for name in NAMES:
             store.put(name, name.encode(), create_only=True)
         assert [info.key for info in store.list()] == sorted(NAMES, key=str.encode)
@@ -48,6 +49,7 @@ class KeyContract(ContractBase):
         assert list(store.list()) == []
 
     def test_keys_of_1024_bytes_work_everywhere(self, store: Store) -> None:
+        """The longest keys are stored, listed in order, read and deleted like others."""
         for key in LONGEST:
             assert len(key.encode()) <= 1024
             store.put(key, key.encode(), create_only=True, attributes={"preview": "é" * 1000})
@@ -62,6 +64,7 @@ class KeyContract(ContractBase):
 
     @pytest.mark.parametrize("key", BAD_KEYS, ids=[ascii(key)[:24] for key in BAD_KEYS])
     def test_a_key_that_cannot_be_is_refused_by_every_verb(self, store: Store, key: Any) -> None:
+        """Each verb raises KeySyntaxError, before anything is sent."""
         verbs = (lambda: store.put(key, b"1"), lambda: store.head(key), lambda: store.get_range(key, 0, 1),
                  lambda: list(store.stream(key)), lambda: store.delete(key))  # fmt: skip
         for verb in verbs:
@@ -72,11 +75,13 @@ class KeyContract(ContractBase):
 
     @pytest.mark.parametrize("prefix", ["/", "a//", "..", "/a", "a//b", "a\0", "k" * 1025, None])
     def test_a_prefix_that_cannot_be_is_refused(self, store: Store, prefix: Any) -> None:
+        """So does a listing."""
         with pytest.raises(KeySyntaxError):
             list(store.list(prefix))
 
     @pytest.mark.parametrize("prefix", ["ns/crew/t1", "ns/crew", "ns", "ns/crew/t1/a", "ns/crew/t", "n"])
     def test_a_prefix_ends_at_a_segment(self, store: Store, prefix: str) -> None:
+        """``t1`` gives neither ``t10`` nor ``t1-x``; the trailing slash is optional."""
         for key in THREADS:
             store.put(key, b"1")
         expected = sorted(key for key in THREADS if key == prefix or key.startswith(f"{prefix}/"))
@@ -84,6 +89,7 @@ class KeyContract(ContractBase):
         assert [info.key for info in store.list(f"{prefix}/")] == expected
 
     def test_emptied_and_empty_listings_end(self, store: Store) -> None:
+        """Empty, never written and emptied stores list nothing, at once."""
         assert list(store.list()) == []
         assert list(store.list("never/was")) == []
         for number in range(3):
@@ -94,6 +100,7 @@ class KeyContract(ContractBase):
         assert list(store.list("t")) == list(store.list()) == []
 
     def test_a_listing_tells_size_and_time(self, store: Store) -> None:
+        """Sizes are true for empty, small and large objects."""
         sizes = {"a/empty": 0, "a/large": 9 * MIB, "a/small": 3}
         for key, size in sizes.items():
             store.put(key, content(size), attributes={"preview": "p"})
@@ -106,6 +113,7 @@ class KeyContract(ContractBase):
             assert abs((info.created_at - created).total_seconds()) <= 1
 
     def test_a_listing_of_many_is_complete_and_can_be_left(self, store: Store) -> None:
+        """Pages are joined without gap or double; leaving early does no harm."""
         keys = [f"t/{number:04d}" for number in range(self.many)]
         within(100, lambda: _put_all(store._backend, keys))
         assert [info.key for info in store.list("t")] == keys
@@ -115,6 +123,8 @@ class KeyContract(ContractBase):
         assert store.head(keys[-1]).size == 1
 
     def test_the_two_areas_do_not_see_each_other(self, backend: Backend) -> None:
+        """Discussions, named artifacts and records may use the same keys."""
+
         async def check() -> None:
             await backend.discussions.put("x/1", b"discussion")
             await backend.named.put("x/1", b"named", attributes={"a": "b"})

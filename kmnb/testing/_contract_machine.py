@@ -93,6 +93,7 @@ class MachineContract(ContractBase):
     """Steps of a run."""
 
     def test_a_random_walk_agrees_with_a_dictionary(self, place: Scratch) -> None:
+        """Random verbs in random order give what a dictionary would give."""
         opened: list[Store] = []
 
         class Machine(StoreMachine):
@@ -102,6 +103,7 @@ class MachineContract(ContractBase):
                 opened.append(self.store)
 
             def teardown(self) -> None:
+                """Close the store of this run."""
                 self.store.close()
 
         quiet = settings(

@@ -37,6 +37,7 @@ class RaceContract(ContractBase):
 
     @pytest.mark.parametrize("size", [1000, 9 * MIB])
     def test_one_of_many_threads_creates_a_name(self, store: Store, size: int) -> None:
+        """Exactly one thread wins, and what is there is what it wrote."""
         writers = self.writers if size < MIB else 4
         start = threading.Barrier(writers)
 
@@ -51,6 +52,7 @@ class RaceContract(ContractBase):
         assert store.head("race").attributes == {"writer": str(won.index(True))}
 
     def test_one_of_many_processes_creates_a_name(self, store: Store, url: str) -> None:
+        """Exactly one process wins, and what is there is what it wrote."""
         if Capability.CROSS_PROCESS not in store.capabilities:
             assert self.scheme == "memory"
             return
@@ -69,6 +71,7 @@ class RaceContract(ContractBase):
         assert b"".join(store.stream("race")) == content(1000, won.index(True))
 
     def test_another_process_reads_what_was_written(self, store: Store, url: str) -> None:
+        """Bytes, attributes and listing are the same in a second process."""
         store.put("a/b", content(70_000), attributes={"preview": "é"})
         if Capability.CROSS_PROCESS not in store.capabilities:
             assert self.scheme == "memory"
@@ -79,6 +82,8 @@ class RaceContract(ContractBase):
 
     @pytest.mark.parametrize("before", [0, 100_000, 20 * MIB])
     def test_a_cancelled_put_leaves_nothing(self, store: Store, backend: Backend, before: int) -> None:
+        """Cancelling lets go soon, nothing is listed or read, and the key is free."""
+
         async def check() -> float:
             reached = asyncio.Event()
 
@@ -104,6 +109,7 @@ class RaceContract(ContractBase):
         assert b"".join(store.stream("x")) == b"after"
 
     def test_a_stream_can_be_left_early(self, store: Store) -> None:
+        """The store goes on working after a half read object."""
         store.put("x", content(20 * MIB))
         walk = iter(store.stream("x"))
         first = next(walk)
@@ -113,6 +119,7 @@ class RaceContract(ContractBase):
 
     @pytest.mark.parametrize("size", [100_000, 9 * MIB])
     def test_a_reader_beside_writers_sees_one_version_whole(self, backend: Backend, size: int) -> None:
+        """Each read gives one version, or tells that it was written again; never a mixture."""
         versions = [content(size, number) for number in range(3)]
         area = backend.discussions
 
@@ -141,6 +148,7 @@ class RaceContract(ContractBase):
         assert run(area.head("x")).attributes == {"version": "2"}
 
     def test_many_readers_at_once_get_their_ranges(self, store: Store) -> None:
+        """Ranges of parallel readers do not get mixed up."""
         data = content(9 * MIB)
         store.put("x", data)
 

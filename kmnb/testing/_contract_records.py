@@ -17,6 +17,7 @@ class RecordContract(ContractBase):
     """The record area."""
 
     def test_a_record_is_written_only_as_expected(self, backend: Backend) -> None:
+        """A write with another revision than the present one raises, also with the same bytes."""
         records = backend.records
 
         async def check() -> None:
@@ -37,6 +38,7 @@ class RecordContract(ContractBase):
         within(30, check)
 
     def test_a_deleted_record_can_be_made_anew(self, backend: Backend) -> None:
+        """After a deletion the old revision is void and the key is free."""
         records = backend.records
 
         async def check() -> None:
@@ -53,6 +55,7 @@ class RecordContract(ContractBase):
         within(30, check)
 
     def test_records_are_listed_by_whole_segments_in_order(self, backend: Backend) -> None:
+        """Records list like objects do."""
         records = backend.records
 
         async def listed(prefix: str) -> list[str]:
@@ -73,6 +76,8 @@ class RecordContract(ContractBase):
         within(30, check)
 
     def test_a_record_has_at_most_64_kib(self, backend: Backend) -> None:
+        """The limit is the same everywhere, and so is the rule of keys."""
+
         async def check() -> None:
             await backend.records.put("r", b"x" * 65_536, expected=None)
             assert (await backend.records.get("r")).value == b"x" * 65_536
@@ -85,6 +90,8 @@ class RecordContract(ContractBase):
         within(30, check)
 
     def test_no_increment_of_racing_writers_is_lost(self, backend: Backend) -> None:
+        """Twenty writers that read, add one and write conditionally count to twenty."""
+
         async def check() -> None:
             await backend.records.put("n", b"0", expected=None)
             await asyncio.gather(*(_increment(backend.records) for _ in range(20)))

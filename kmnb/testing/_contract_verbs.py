@@ -29,6 +29,7 @@ class VerbContract(ContractBase):
 
     @pytest.mark.parametrize("size", SIZES)
     def test_what_is_put_comes_back(self, store: Store, size: int) -> None:
+        """Bytes, size and digest come back, in windows that are neither empty nor too large."""
         data = content(size)
         info = store.put("a/b", data)
         windows = list(store.stream("a/b"))
@@ -38,13 +39,15 @@ class VerbContract(ContractBase):
 
     @pytest.mark.parametrize("size", [0, 70_000, 9 * MIB])
     @pytest.mark.parametrize("kind", ["bytearray", "memoryview", "path", "file", "iterator", "async iterator"])
-    def test_any_source_is_stored(self, store: Store, kind: str, size: int, tmp_path: Path) -> None:
+    def test_any_source_is_stored(self, store: Store, *, kind: str, size: int, tmp_path: Path) -> None:
+        """Bytes, paths, files and iterators of any kind store the same object."""
         data = content(size, 1)
         store.put("source", _as(kind, data, tmp_path))
         assert b"".join(store.stream("source")) == data
         assert store.head("source").size == size
 
     def test_head_tells_what_put_told(self, store: Store, backend: Backend) -> None:
+        """Both tell key, size, digest, identity and attributes; the time is the store's."""
         before = within(10, backend.now)
         put = store.put("x", b"abc", attributes=ATTRIBUTES)
         head = store.head("x")
@@ -57,12 +60,14 @@ class VerbContract(ContractBase):
 
     @pytest.mark.parametrize("size", [10, 9 * MIB])
     def test_large_attributes_are_kept(self, store: Store, size: int) -> None:
+        """Attributes of 60 KB come back as they were, beside small and large objects."""
         store.put("x", content(size), attributes=LARGE_ATTRIBUTES)
         assert dict(store.head("x").attributes) == LARGE_ATTRIBUTES
         assert b"".join(store.stream("x")) == content(size)
 
     @pytest.mark.parametrize("size", [3, 9 * MIB])
     def test_attributes_are_asked_for_after_the_last_byte(self, store: Store, size: int) -> None:
+        """A function that gives attributes is called once, at the end of the source."""
         seen = []
 
         def source() -> Iterator[bytes]:
@@ -79,6 +84,7 @@ class VerbContract(ContractBase):
 
     @pytest.mark.parametrize("size", [200_000, 9 * MIB])
     def test_a_range_is_what_a_slice_is(self, store: Store, size: int) -> None:
+        """Ranges cut like slices do, with and without facts from an earlier head."""
         data = content(size, 2)
         store.put("x", data)
         head = store.head("x")
@@ -95,11 +101,13 @@ class VerbContract(ContractBase):
 
     @pytest.mark.parametrize(("start", "end"), [(-1, 1), (0, -1), (5, 4), (1.5, 2), ("0", "1")])
     def test_a_senseless_range_is_refused(self, store: Store, start: Any, end: Any) -> None:
+        """Negative and reversed ranges, and ends that are no numbers, are the caller's fault."""
         store.put("x", b"abcdef")
         with pytest.raises(BadRequest):
             store.get_range("x", start, end)
 
     def test_a_later_put_replaces_the_object_and_its_attributes(self, store: Store) -> None:
+        """Nothing of the old object shows through, whichever of the two is the larger."""
         first = store.put("x", content(9 * MIB), attributes=LARGE_ATTRIBUTES)
         second = store.put("x", b"short")
         assert b"".join(store.stream("x")) == b"short"
@@ -111,6 +119,7 @@ class VerbContract(ContractBase):
 
     @pytest.mark.parametrize("size", [100, 9 * MIB])
     def test_a_reader_is_told_when_the_object_was_written_again(self, store: Store, size: int) -> None:
+        """Facts from before a write do not read the bytes from after it."""
         area = self._area(store)
         store.put("x", content(size))
         old = store.head("x")
@@ -126,6 +135,7 @@ class VerbContract(ContractBase):
 
     @pytest.mark.parametrize("size", [3, 9 * MIB])
     def test_create_only_leaves_what_is_there(self, store: Store, size: int) -> None:
+        """A create-only put of a taken key raises and changes nothing; after a deletion it works again."""
         store.put("x", content(size), create_only=True, attributes={"a": "1"})
         for other in (b"other", content(9 * MIB, 5)):
             with pytest.raises(AlreadyExists) as caught:
@@ -138,6 +148,7 @@ class VerbContract(ContractBase):
         assert b"".join(store.stream("x")) == b"again"
 
     def test_what_is_not_there_is_not_found(self, store: Store) -> None:
+        """Every reading verb raises the same error, which is also the builtin one and names the key."""
         verbs = (store.head, lambda key: store.get_range(key, 0, 1), lambda key: store.get_range(key, 0, 0),
                  lambda key: list(store.stream(key)))  # fmt: skip
         store.put("gone", content(9 * MIB), attributes=LARGE_ATTRIBUTES)
@@ -150,6 +161,7 @@ class VerbContract(ContractBase):
                 assert key in str(caught.value)
 
     def test_deleting_what_is_not_there_is_silent(self, store: Store) -> None:
+        """Deleting twice, or never written, raises nothing."""
         store.delete("never")
         store.put("x", b"1")
         store.delete("x")
@@ -158,6 +170,8 @@ class VerbContract(ContractBase):
 
     @pytest.mark.parametrize("size", [10, 9 * MIB])
     def test_a_source_that_fails_leaves_nothing(self, store: Store, size: int) -> None:
+        """An error of the source reaches the caller; neither a new object nor a change is seen."""
+
         def source() -> Iterator[bytes]:
             yield content(size)
             raise ZeroDivisionError("source")
@@ -173,18 +187,21 @@ class VerbContract(ContractBase):
 
     @pytest.mark.parametrize("source", ["text", 5, None, ["text"], "a text file"])
     def test_only_bytes_can_be_stored(self, store: Store, source: Any) -> None:
+        """Text and other things are refused, and nothing is stored."""
         source = io.StringIO("text") if source == "a text file" else source
         with pytest.raises(BadRequest):
             store.put("x", source)
         assert list(store.list()) == []
 
     def test_attributes_are_texts(self, store: Store) -> None:
+        """An attribute that is no text is refused, and nothing is stored."""
         wrong: Any = {"rows": 7}
         with pytest.raises(BadRequest):
             store.put("x", b"1", attributes=wrong)
         assert list(store.list()) == []
 
     def test_progress_is_told(self, store: Store) -> None:
+        """Progress grows up to the size, with the total where it is known."""
         told: list[tuple[int, int | None]] = []
         store.put("x", content(9 * MIB), progress=lambda done, total: told.append((done, total)))
         assert told[-1] == (9 * MIB, 9 * MIB)
@@ -194,6 +211,7 @@ class VerbContract(ContractBase):
         assert set(told[-1:]) == {(5, None)}
 
     def test_the_store_tells_what_it_is(self, store: Store, backend: Backend) -> None:
+        """Address, capabilities and facts for doctor are there."""
         assert store.url.partition("://")[0].partition("+")[0] == self.scheme.partition("+")[0]
         assert store.url in repr(store)
         assert all(isinstance(power, Capability) for power in store.capabilities)

@@ -13,7 +13,7 @@ from typing import Any
 
 from kmnb.errors import AlreadyExists, KmnbError, StoreError, StoreUnavailable
 from kmnb.storage._protocols import Attributes, Progress, Source
-from kmnb.storage._source import blocks, known_size
+from kmnb.storage._source import blocks, final_attributes, known_size
 from kmnb.storage._threads import in_thread
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_bucket import Bucket
@@ -52,11 +52,11 @@ class ObjectWriter:
             StoreError: The stream refused a chunk, or the server stayed away.
         """
         digest = await self._send(source, progress)
-        extra = attributes() if callable(attributes) else attributes
+        extra = final_attributes(attributes)
         return write_meta(
             {
                 "name": self.key,
-                "metadata": dict(extra or {}),
+                "metadata": extra,
                 "options": {"max_chunk_size": CHUNK_BYTES},
                 "bucket": self.bucket.name,
                 "nuid": self.nuid,

@@ -28,3 +28,7 @@ class TestAzure(StoreContract):
     scheme = "az"
     many = 200
     machine_examples = 5
+
+
+class TestNats(StoreContract):
+    scheme = "nats"
