@@ -69,6 +69,8 @@ async def _wind_down() -> None:
         await asyncio.wait(others, timeout=GRACE_SECONDS)
 
 
+patience: Callable[[concurrent.futures.Future[Any]], None] | None = None
+"""A front end may set it: it waits for a blocking call and may show how far that has come."""
 _lock = threading.Lock()
 _runner: _Runner | None = None
 _closers: list[Callable[[], Awaitable[None]]] = []
@@ -158,6 +160,8 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
     """
     job = _Job(coroutine)
     try:
+        if patience is not None:
+            patience(job.outcome)
         return job.outcome.result()  # type: ignore[no-any-return]
     except BaseException:
         if not job.outcome.done():

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from kmnb import _bridge
 from kmnb.frontends._frontend import Frontend
 
 _KINDS = ("line", "cell")
@@ -21,6 +22,7 @@ class _Loaded(NamedTuple):
     matcher: Any
     before: dict[tuple[str, str], Any]
     registered: Any
+    patience: Any
 
 
 _loaded: WeakKeyDictionary[Any, _Loaded] = WeakKeyDictionary()
@@ -43,7 +45,8 @@ def load(shell: Any) -> None:
     manager.register(magics)
     matcher = _matcher(magics)
     shell.Completer.custom_matchers.append(matcher)
-    _loaded[shell] = _Loaded(magics, matcher, before, registered)
+    _loaded[shell] = _Loaded(magics, matcher, before, registered, _bridge.patience)
+    _bridge.patience = _patience(shell)
 
 
 def unload(shell: Any) -> None:
@@ -63,6 +66,7 @@ def unload(shell: Any) -> None:
         if any(found is member for found in group):
             group.remove(member)
     state.magics.let_go()
+    _bridge.patience = state.patience
 
 
 def _matcher(magics: Any) -> Any:
@@ -77,6 +81,19 @@ def _matcher(magics: Any) -> Any:
     kmnb_matcher.matcher_identifier = "kmnb"  # type: ignore[attr-defined]
     kmnb_matcher.matcher_priority = 100  # type: ignore[attr-defined]
     return kmnb_matcher
+
+
+def _patience(shell: Any) -> Any:
+    """Make what waits for blocking calls; what it shows is imported when a call takes longer than a second."""
+
+    def wait(outcome: Any) -> None:
+        from kmnb.frontends._progress import notebook_show, patience, terminal_show
+
+        show = notebook_show() if hasattr(shell, "kernel") else terminal_show()
+        if show is not None:
+            patience(show)(outcome)
+
+    return wait
 
 
 def _restore(table: dict[str, Any], name: str, before: Any) -> None:

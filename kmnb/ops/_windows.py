@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 
 from kmnb.core.bounds import KIB, WINDOW_BYTES
 from kmnb.core.metadata import ObjectInfo
+from kmnb.core.progress import advance
 from kmnb.storage._protocols import ObjectArea
 
 FIRST_WINDOW_BYTES = 64 * KIB
@@ -38,6 +39,7 @@ class WindowReader:
             return self._head[start:end]
         data = await self._area.get_range(self._info.key, start, end, info=self._info)
         self.fetched += len(data)
+        advance(len(data))
         return data
 
     async def head(self) -> bytes:

@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 
 from kmnb.core.bounds import MIB
 from kmnb.core.metadata import ObjectInfo
+from kmnb.core.progress import advance, tally
 from kmnb.errors import BoundExceeded, DigestMismatch, KeySyntaxError
 from kmnb.storage._protocols import ObjectArea
 
@@ -127,11 +128,13 @@ async def _fetch(area: ObjectArea, info: ObjectInfo, path: Path, *, room: int) -
 
 async def _copy(area: ObjectArea, info: ObjectInfo, file: BinaryIO, *, room: int) -> tuple[str, int]:
     digest, size = hashlib.sha256(), 0
-    async for block in area.stream(info.key, info=info if info.identity else None):
-        size += len(block)
-        _check_total(size, room)
-        digest.update(block)
-        await asyncio.to_thread(file.write, block)
+    with tally("copy", info.size):
+        async for block in area.stream(info.key, info=info if info.identity else None):
+            size += len(block)
+            _check_total(size, room)
+            digest.update(block)
+            await asyncio.to_thread(file.write, block)
+            advance(len(block))
     return "sha256:" + digest.hexdigest(), size
 
 

@@ -15,6 +15,7 @@ from kmnb.core.bounds import ANSWER_CEILING_BYTES, ANSWER_MAX_BYTES
 from kmnb.core.cursors import seal, unseal
 from kmnb.core.describe import Operation, Param
 from kmnb.core.metadata import ObjectInfo
+from kmnb.core.progress import tally
 from kmnb.core.slice import Slice
 from kmnb.ops._feeding import Feeding
 from kmnb.ops._line_index import bound_to
@@ -87,7 +88,8 @@ async def run_sip(
     cap = min(values["max_bytes"] or ANSWER_MAX_BYTES, ANSWER_CEILING_BYTES)
     reader = WindowReader(where.area, where.info)
     feeding = Feeding(plugin, values, reader=reader, info=where.info)
-    answer = await feeding.answer(cap)
+    with tally(name, where.info.size):
+        answer = await feeding.answer(cap)
     return _completed(answer, name, asked, where=where, feeding=feeding)
 
 

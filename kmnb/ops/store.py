@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
+from os import PathLike
 
 from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.core.metadata import ObjectInfo
+from kmnb.core.progress import advance, tally
 from kmnb.formats._inspect import Inspector
 from kmnb.ops.content import Content
-from kmnb.storage._protocols import ObjectArea, Progress
-from kmnb.storage._source import blocks
+from kmnb.storage._protocols import ObjectArea, Progress, Source
+from kmnb.storage._source import blocks, known_size
 
 _IN_THREAD_BYTES = 128 * 1024
 """Blocks above this size are inspected in a worker thread, so that the loop stays free."""
@@ -46,13 +49,22 @@ async def write_object(
         finder.feed(bytes(source))
         facts = {**finder.attributes(), **told}
         return await area.put(key, source, create_only=True, attributes=facts, progress=progress)
-    return await area.put(
-        key,
-        _fed(content, finder.feed),
-        create_only=True,
-        attributes=lambda: {**finder.attributes(), **told},
-        progress=progress,
-    )
+    with tally("put", _size(source)):
+        return await area.put(
+            key,
+            _fed(content, finder.feed),
+            create_only=True,
+            attributes=lambda: {**finder.attributes(), **told},
+            progress=progress,
+        )
+
+
+def _size(source: Source) -> int | None:
+    """Tell how many bytes there are to store, where that is known."""
+    try:
+        return os.path.getsize(source) if isinstance(source, PathLike) else known_size(source)
+    except OSError:
+        return None
 
 
 async def _fed(content: Content, feed: Callable[[bytes], None]) -> AsyncIterator[bytes]:
@@ -64,3 +76,4 @@ async def _fed(content: Content, feed: Callable[[bytes], None]) -> AsyncIterator
             else:
                 feed(raw)
             yield raw
+            advance(len(raw))
