@@ -111,7 +111,7 @@ def notebook_show() -> Show | None:
         elif handles:
             handles.pop().update({"text/plain": ""}, raw=True)
         elif text:
-            handle = display(data, raw=True, display_id=True)
+            handle: Any = display(data, raw=True, display_id=True)  # type: ignore[no-untyped-call]
             handles.extend([handle] if handle is not None else [])
 
     return show

@@ -22,7 +22,7 @@ class _Commands(Mapping[str, Command]):
 
     def __init__(self) -> None:
         modules = (_commands_store, _commands_clean, _commands_named, _commands_compute)
-        self._known = {found.name: found for module in modules for found in module.COMMANDS}
+        self._known: dict[str, Command] = {found.name: found for module in modules for found in module.COMMANDS}
 
     def __getitem__(self, name: str) -> Command:
         if name not in self._known and name in sip_names():
@@ -47,7 +47,7 @@ def _sip_command(name: str) -> Command:
 
     async def sip(workspace: Any, given: Mapping[str, Any]) -> Any:
         artifact = await workspace.get_async(given["ref"])
-        return await getattr(artifact, f"{name}_async")(**{key: value for key, value in given.items() if key != "ref"})
+        return await artifact.sip_async(name, **{key: value for key, value in given.items() if key != "ref"})
 
     return Command(Operation(name, operation.summary, (REF, *operation.params), operation.examples), sip)
 

@@ -98,6 +98,12 @@ class Artifact(HandleFacts, SipMethods, ReadMethods):
         return await read(self._elsewhere, self._info)
 
     async def _sip(self, name: str, /, **arguments: Any) -> Slice:
+        """Take a sip by its name, with the arguments that it declares; front ends are derived from that.
+
+        Args:
+            name: Name of the sip.
+            arguments: Its arguments, unchecked.
+        """
         return await self._reading(lambda area, info: run_sip(Source(area, info), name, arguments))
 
     async def _keep(self, /, name: str, **options: Any) -> Artifact:
@@ -125,6 +131,7 @@ class Artifact(HandleFacts, SipMethods, ReadMethods):
         """Take back a hold."""
         await self._use_cases().release(self)
 
+    sip, sip_async = blocking(_sip), bridged(_sip)
     keep, keep_async = blocking(_keep), bridged(_keep)
     hold, hold_async = blocking(_hold), bridged(_hold)
     release, release_async = blocking(_release), bridged(_release)
