@@ -10,6 +10,7 @@ from kmnb.core.subjects import BROADCAST
 from kmnb.ops import bus
 from kmnb.ops.bus import Message
 from kmnb.ops.context import Context
+from kmnb.ops.events import Events, open_events
 
 
 class BusFace:
@@ -49,5 +50,19 @@ class BusFace:
         """
         return bus.discussion(self.context, thread, follow=follow)
 
+    async def _events(self, *, after: str | None = None) -> Events:
+        """Follow what happens to artifacts of this session, this user and this crew, from now on, without end.
+
+        Without a bus the events of this process are seen only.
+
+        Args:
+            after: Cursor of the last event that was seen: what was missed comes first, where the store keeps it.
+
+        Returns:
+            Something to walk with ``for`` or ``async for`` and to close; nothing that happens from now on is missed.
+        """
+        return await open_events(self.context, after)
+
+    events, events_async = blocking(_events), bridged(_events)
     publish, publish_async = blocking(_publish), bridged(_publish)
     discussion, discussion_async = blocking_iter(_discussion), bridged_iter(_discussion)

@@ -6,12 +6,14 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kmnb.core.addresses import SCHEME, parse_uri
+from kmnb.core.addresses import SCHEME, discussion_uri, parse_uri
 from kmnb.core.envelope import Envelope
+from kmnb.core.events import DELETED
 from kmnb.core.keys import check_key, check_prefix, thread_prefix
 from kmnb.core.references import has_marker, read_reference
 from kmnb.errors import ArtifactNotFound, BadRequest
 from kmnb.ops.context import Context
+from kmnb.ops.events import tell
 from kmnb.ops.expiry import missing_error
 from kmnb.ops.handle import Artifact
 from kmnb.ops.handles import address_of_handle, discussion_handle, envelope_handle
@@ -104,13 +106,18 @@ async def delete_artifact(context: Context, reference: Any) -> None:
         elif target.address is not None and target.version is not None:
             await remove_version(context, target.address, target.version)
         else:
-            await context.backend.discussions.delete(check_key(target.key or ""))
+            await _delete_key(context, target.key or "")
         return
     if isinstance(reference, Artifact) and (address := address_of_handle(reference)) is not None:
         if reference.version is not None:
             await remove_version(context, address, reference.version)
         return
-    await context.backend.discussions.delete(check_key(_key_of(reference)))
+    await _delete_key(context, _key_of(reference))
+
+
+async def _delete_key(context: Context, key: str) -> None:
+    await context.backend.discussions.delete(check_key(key))
+    await tell(context, DELETED, key, uri=discussion_uri(key))
 
 
 def _key_of(reference: Any) -> str:

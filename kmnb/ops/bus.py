@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import uuid
 from collections.abc import AsyncIterator
@@ -18,6 +17,7 @@ from kmnb.core.references import read_reference
 from kmnb.core.subjects import BROADCAST, artifact_subject, discussion_subject, parse_subject
 from kmnb.errors import BadRequest, BoundExceeded, NotSupported
 from kmnb.ops.context import Context
+from kmnb.ops.follow import follow as follow_subject
 from kmnb.ops.handle import Artifact
 from kmnb.ops.handles import envelope_handle
 from kmnb.ops.spill import Origin, Spill, spill
@@ -188,29 +188,10 @@ async def discussion(context: Context, thread: str | None = None, *, follow: boo
             if (message := _read(context, stored, seen)) is not None:
                 yield message
         return
-    async with aclosing(_live(bus, subject)) as walk:  # type: ignore[type-var]
-        async for stored in walk:
-            if (message := _read(context, stored, seen)) is not None:
+    async with aclosing(follow_subject(bus, subject)) as walk:  # type: ignore[type-var]
+        async for found in walk:
+            if found is not None and (message := _read(context, found, seen)) is not None:
                 yield message
-
-
-async def _live(bus: Bus, subject: str) -> AsyncIterator[BusMessage]:
-    """Subscribe first, then read what is stored, then go on live: nothing falls between."""
-    follower = bus.subscribe(subject)
-    first: asyncio.Future[BusMessage] = asyncio.ensure_future(anext(follower))
-    try:
-        # The subscription stands once its first item is awaited: give it the loop before reading the history.
-        await asyncio.sleep(0)
-        async for stored in bus.history(subject):
-            yield stored
-        while True:
-            yield await first
-            first = asyncio.ensure_future(anext(follower))
-    finally:
-        first.cancel()
-        await asyncio.gather(first, return_exceptions=True)
-        if (close := getattr(follower, "aclose", None)) is not None:
-            await close()
 
 
 class _Seen:

@@ -6,9 +6,11 @@ import json
 from collections.abc import Mapping
 
 from kmnb.core.addresses import NamedAddress, parse_version_key, scope_prefix
+from kmnb.core.events import DELETED
 from kmnb.core.metadata import Attribute
 from kmnb.errors import ArtifactNotFound, BadRequest
 from kmnb.ops.context import Context
+from kmnb.ops.events import tell
 from kmnb.ops.handle import Artifact
 from kmnb.ops.handles import named_handle
 from kmnb.ops.numbers import change_counter, read_counter
@@ -125,6 +127,7 @@ async def remove_address(context: Context, address: NamedAddress) -> int:
         await change_counter(
             context, counter_of(address), lambda counter: counter.reserved(max(counter.following, floor) - 1).emptied()
         )
+        await tell(context, DELETED, address, versions=versions[:1000])
     return len(versions)
 
 
@@ -139,3 +142,4 @@ async def remove_version(context: Context, address: NamedAddress, version: int) 
         lambda counter: counter.reserved(max(counter.following - 1, version)).without(version, now),
     )
     await context.backend.named.delete(address.version_key(version))
+    await tell(context, DELETED, address, version=version)

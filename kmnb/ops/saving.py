@@ -15,6 +15,7 @@ from kmnb.core.versions import Counter
 from kmnb.errors import AlreadyExists, BadRequest, StoreError, VersionConflict
 from kmnb.ops.content import Content, read_content
 from kmnb.ops.context import Context
+from kmnb.ops.events import tell_saved
 from kmnb.ops.handle import Artifact
 from kmnb.ops.handles import named_handle
 from kmnb.ops.named import counter_of, list_versions
@@ -75,7 +76,7 @@ async def save_version(
     info = await write_object(
         context.backend.named, address.version_key(version), content, told=told, name=address.filename
     )
-    return named_handle(context, info, address=address, version=version)
+    return await _told(context, info, address=address, version=version)
 
 
 async def _reserve_after(context: Context, address: NamedAddress, expected: int) -> int:
@@ -122,7 +123,7 @@ async def write_version(
                 raise
             floor = max(await list_versions(context, address), default=-1) + 1
         else:
-            return named_handle(context, info, address=address, version=version)
+            return await _told(context, info, address=address, version=version)
     raise StoreError(f"artifact {address.name!a:.200}", "other writers take every number", "Try again.")
 
 
@@ -151,7 +152,16 @@ async def append_version(context: Context, address: NamedAddress, chunk: Any, *,
         }
     key = address.version_key(version)
     info = await write_object(context.backend.named, key, joined, told=told, name=address.filename)
-    return named_handle(context, info, address=address, version=version)
+    return await _told(context, info, address=address, version=version)
+
+
+async def _told(context: Context, info: ObjectInfo, *, address: NamedAddress, version: int) -> Artifact:
+    """Make the handle of a new version, and tell of it."""
+    artifact = named_handle(context, info, address=address, version=version)
+    metadata = json.loads(info.attributes.get(Attribute.METADATA, "{}"))
+    facts = {name: metadata[name] for name in ("description", "tags", "function_call_id") if name in metadata}
+    await tell_saved(context, artifact, address, **facts)
+    return artifact
 
 
 async def _predecessor(context: Context, address: NamedAddress, version: int) -> ObjectInfo | None:
@@ -195,4 +205,4 @@ async def keep_artifact(
     copied = await context.backend.named.put(
         address.version_key(version), area.stream(info.key, info=info), create_only=True, attributes=told
     )
-    return named_handle(context, copied, address=address, version=version)
+    return await _told(context, copied, address=address, version=version)

@@ -15,6 +15,7 @@ from kmnb.core.metadata import Attribute, ObjectInfo
 from kmnb.errors import AlreadyExists, ArtifactNotFound, StoreError
 from kmnb.ops.content import Content, read_content
 from kmnb.ops.context import Context
+from kmnb.ops.events import tell_saved
 from kmnb.ops.handle import Artifact
 from kmnb.ops.handles import discussion_handle
 from kmnb.ops.numbers import reserve_number
@@ -132,7 +133,9 @@ async def put_result(
             await context.backend.discussions.delete(info.key)
             raise
         await touch_thread(context, origin.thread, reopen=True)
-    return discussion_handle(context, info)
+    artifact = discussion_handle(context, info)
+    await tell_saved(context, artifact, info.key)
+    return artifact
 
 
 def result_key(context: Context, origin: Origin, number: int) -> str:

@@ -108,3 +108,17 @@ def virtual(url: str, names: dict[str, str], clock: Clock) -> Iterator[Callable[
     yield open_one
     for workspace in opened:
         workspace.close()
+
+
+@pytest.fixture
+def bus(nats_url: str, names: dict[str, str]) -> Iterator[Callable[..., Workspace]]:
+    """Open workspaces on a server with a bus."""
+    opened: list[Workspace] = []
+
+    def open_one(**changes: str) -> Workspace:
+        opened.append(kmnb.connect(nats_url, config={"sweep_on_connect": False}, **{**names, **changes}))
+        return opened[-1]
+
+    yield open_one
+    for workspace in opened:
+        workspace.close()

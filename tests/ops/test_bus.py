@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import nats
@@ -15,21 +15,6 @@ from kmnb._bridge import run
 from kmnb.core.outcome import Outcome
 from kmnb.errors import BadRequest, BoundExceeded, NotSupported
 from kmnb.ops.threads import ThreadClosed
-from kmnb.ops.workspace import Workspace
-
-
-@pytest.fixture
-def bus(nats_url: str, names: dict[str, str]) -> Iterator[Callable[..., Workspace]]:
-    """Open workspaces on a server with a bus."""
-    opened: list[Workspace] = []
-
-    def open_one(**changes: str) -> Workspace:
-        opened.append(kmnb.connect(nats_url, config={"sweep_on_connect": False}, **{**names, **changes}))
-        return opened[-1]
-
-    yield open_one
-    for workspace in opened:
-        workspace.close()
 
 
 def overheard(url: str, namespace: str, act: Callable[[], Any], count: int) -> list[tuple[str, dict[str, Any]]]:
