@@ -8,7 +8,7 @@ from kmnb._bridge import blocking, bridged
 from kmnb.core.answers import Answer, table
 from kmnb.core.registry import State
 from kmnb.core.report import Report
-from kmnb.ops import reap, sweeping, threads
+from kmnb.ops import doctor, reap, sweeping, threads
 from kmnb.ops.context import Context
 
 
@@ -74,6 +74,18 @@ class ThreadFace:
         """
         return await sweeping.sweep(self.context, dry_run=dry_run, foreign=foreign)
 
+    async def _doctor(self, *, fix: bool = False) -> Answer:
+        """Look at store, registry, sweep and sandbox, and say what to do.
+
+        Args:
+            fix: Whether to put right what can be put right: the TTL of the store.
+
+        Returns:
+            A table of findings; what cannot be looked at is a finding too.
+        """
+        return await doctor.examine(self.context, fix=fix)
+
+    doctor, doctor_async = blocking(_doctor), bridged(_doctor)
     open_thread, open_thread_async = blocking(_open_thread), bridged(_open_thread)
     close_thread, close_thread_async = blocking(_close_thread), bridged(_close_thread)
     threads, threads_async = blocking(_threads), bridged(_threads)

@@ -12,6 +12,8 @@ from kmnb._bridge import call_soon, on_exit
 from kmnb.core.config import HEARTBEAT_SECONDS
 from kmnb.errors import KmnbError
 from kmnb.ops.context import Context
+from kmnb.ops.doctor import coordinator_advice, ttl_finding
+from kmnb.ops.foreign import foreign_coordinator
 from kmnb.ops.sweeping import sweep_if_due
 from kmnb.ops.threads import renew_leases
 from kmnb.storage._protocols import Backend
@@ -30,8 +32,17 @@ def start_background(context: Context) -> None:
     task.add_done_callback(context.live.tasks.discard)
 
 
+async def _warn(context: Context) -> None:
+    """Say at once what would surprise people later."""
+    ttl = ttl_finding(context)
+    if ttl.status != "ok":
+        _log.warning("store %s: TTL is %s. %s", context.backend.url, ttl.detail, ttl.advice)
+    if await foreign_coordinator(context):
+        _log.warning("%s. %s", *coordinator_advice(context))
+
+
 async def _watch_over(reference: weakref.ref[Context]) -> None:
-    pause = 0.0
+    pause, warned = 0.0, False
     while True:
         await asyncio.sleep(pause)
         context = reference()
@@ -39,6 +50,9 @@ async def _watch_over(reference: weakref.ref[Context]) -> None:
             return
         pause = min(context.settings.lease_seconds / 4, HEARTBEAT_SECONDS)
         try:
+            if not warned:
+                await _warn(context)
+                warned = True
             await renew_leases(context)
             if context.settings.sweep_on_connect:
                 await sweep_if_due(context)

@@ -11,7 +11,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from kmnb.core.config import Names, Setting, Settings
-from kmnb.storage._protocols import Backend
+from kmnb.storage._protocols import Backend, ExpiringBackend
 
 
 @dataclass(slots=True)
@@ -52,6 +52,13 @@ class Context:
     async def now(self) -> datetime:
         """The time by the store's clock, UTC."""
         return self.clock() if self.clock is not None else await self.backend.now()
+
+    @property
+    def ttl_seconds(self) -> float:
+        """Age at which discussion artifacts expire: the store's own, else the setting that the sweep applies."""
+        if isinstance(self.backend, ExpiringBackend) and self.backend.ttl_seconds is not None:
+            return self.backend.ttl_seconds
+        return self.settings.ttl_seconds
 
     def lock(self, name: str) -> asyncio.Lock:
         """The lock of a counter; use it on kmnb's loop only."""

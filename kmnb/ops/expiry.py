@@ -22,7 +22,7 @@ async def missing_error(
         created_at: When it was stored, where a reference tells; it tells an expiry from a deletion.
         expires_at: When its TTL ends, where a reference tells.
     """
-    expires = expires_at or (created_at + timedelta(seconds=context.settings.ttl_seconds) if created_at else None)
+    expires = expires_at or (created_at + timedelta(seconds=context.ttl_seconds) if created_at else None)
     if expires is not None and await context.now() >= expires:
         hours = f"{(expires - created_at).total_seconds() / 3600:g} h after" if created_at else "some time after"
         return _error(key, f"expired {hours} it was stored", expires_at=expires)

@@ -11,9 +11,7 @@ from kmnb.ops.handle import Artifact
 
 def discussion_handle(context: Context, info: ObjectInfo) -> Artifact:
     """Handle of a discussion artifact that the store told of."""
-    return Artifact(
-        context, key=info.key, info=info, hooks=context.live.hooks, ttl_seconds=context.settings.ttl_seconds
-    )
+    return Artifact(context, key=info.key, info=info, hooks=context.live.hooks, ttl_seconds=context.ttl_seconds)
 
 
 def envelope_handle(context: Context, envelope: Envelope) -> Artifact:
@@ -23,7 +21,7 @@ def envelope_handle(context: Context, envelope: Envelope) -> Artifact:
         key=envelope.key,
         envelope=envelope,
         hooks=context.live.hooks,
-        ttl_seconds=context.settings.ttl_seconds,
+        ttl_seconds=context.ttl_seconds,
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Ma
 from dataclasses import dataclass
 from datetime import datetime
 from os import PathLike
-from typing import Any, BinaryIO, Protocol, TypeAlias
+from typing import Any, BinaryIO, Protocol, TypeAlias, runtime_checkable
 
 from kmnb.core.metadata import Capability, ObjectInfo
 
@@ -197,6 +197,26 @@ class Backend(Protocol):
 
     async def close(self) -> None:
         """Let go of connections, threads and files. Closing twice is harmless."""
+
+
+@runtime_checkable
+class ExpiringBackend(Protocol):
+    """What a backend offers besides, whose store can remove old discussion artifacts by itself."""
+
+    @property
+    def ttl_seconds(self) -> float | None:
+        """Age at which it does; None while it does not. No I/O."""
+
+    async def set_ttl(self, seconds: float) -> None:
+        """Have it do so from now on. Raises StoreDenied where these credentials may not."""
+
+
+@runtime_checkable
+class CollectingBackend(Protocol):
+    """What a backend offers besides, whose killed writers leave something behind."""
+
+    async def collect(self) -> int:
+        """Remove what they left and nobody can see; returns how much it was."""
 
 
 class BackendPlugin(Protocol):

@@ -57,3 +57,14 @@ class Bucket(Stream):
         if config is None:
             raise ArtifactNotFound(f"bucket {name}", "there is none")
         return cls(link, name, config)
+
+    async def set_ttl(self, seconds: float) -> None:
+        """Have objects expire at an age in seconds, the present ones too.
+
+        Raises:
+            StoreDenied: These credentials may not.
+        """
+        thing = f"bucket {self.name}"
+        present = (await self.api("STREAM.INFO", thing=thing))["config"]
+        wanted = {**present, "max_age": int(seconds * SECOND)}
+        self.config = (await self.api("STREAM.UPDATE", wanted, thing=thing))["config"]

@@ -85,6 +85,15 @@ class NatsBackend:
         """Messages."""
         return self._bus
 
+    @property
+    def ttl_seconds(self) -> float | None:
+        """Age at which the server removes discussion artifacts; None while it does not."""
+        return self._discussions.bucket.ttl_seconds
+
+    async def set_ttl(self, seconds: float) -> None:
+        """Have the server remove discussion artifacts of an age in seconds."""
+        await self._discussions.bucket.set_ttl(seconds)
+
     async def now(self) -> datetime:
         """The server's clock; this machine's where an old server does not tell it."""
         answer = await self._discussions.bucket.api("STREAM.INFO", thing=f"bucket {self._address.bucket}")

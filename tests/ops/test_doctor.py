@@ -1,0 +1,80 @@
+"""The doctor's findings, and putting the TTL right on a real server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import nats
+import pytest
+
+import kmnb
+from kmnb._bridge import run
+from kmnb.errors import StoreUnavailable
+from kmnb.ops.workspace import Workspace
+
+
+def findings(ws: Workspace, **options: Any) -> dict[str, Any]:
+    return {finding.name: finding for finding in ws.doctor(**options)}
+
+
+def test_a_fresh_store_is_in_order_but_for_the_machine(ws: Workspace) -> None:
+    ws.put("d", tool="x")
+    found = findings(ws)
+    assert {name: item.status for name, item in found.items() if name != "sandbox"} == dict.fromkeys(
+        ["store", "ttl", "clock", "registry", "last sweep", "holds", "coordinator"], "ok"
+    )
+    assert "1 active of 1" in found["registry"].detail
+
+
+def test_what_cannot_be_looked_at_is_a_finding_too(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def away(self: Any) -> Any:
+        raise StoreUnavailable("store", "is away")
+
+    monkeypatch.setattr(type(ws.context.backend), "describe", away)
+    found = findings(ws)
+    assert (found["store"].status, "is away" in found["store"].detail) == ("failed", True)
+    assert found["registry"].status == "ok"
+
+
+def test_a_damaged_registry_entry_is_found(ws: Workspace) -> None:
+    run(ws.context.backend.records.put(f"threads/{ws.namespace}/pilot/bad", b"{", expected=None))
+    assert findings(ws)["registry"].status == "warning"
+
+
+async def make_bucket(url: str, name: str, max_age: float) -> None:
+    client = await nats.connect(url)
+    try:
+        from nats.js.api import ObjectStoreConfig
+
+        await client.jetstream().create_object_store(name, config=ObjectStoreConfig(ttl=max_age or None))
+    finally:
+        await client.close()
+
+
+@pytest.mark.parametrize("age", [0, 3600])
+def test_a_bucket_with_another_ttl_is_noticed_and_put_right(
+    nats_url: str, names: dict[str, str], caplog, age: int
+) -> None:
+    bucket = f"bucket-{names['namespace']}"
+    asyncio.run(make_bucket(nats_url, bucket, age))
+    with kmnb.connect(f"{nats_url}/{bucket}", **names) as ws:
+        assert findings(ws)["ttl"].status == "warning"
+        assert "doctor --fix" in findings(ws)["ttl"].advice
+        assert findings(ws, fix=True)["ttl"].status == "ok"
+    with kmnb.connect(f"{nats_url}/{bucket}", **names) as ws:
+        assert findings(ws)["ttl"].status == "ok"
+    assert "doctor --fix" in caplog.text
+
+
+def test_a_crew_that_a_foreign_coordinator_runs_is_noticed(bus: Callable[..., Workspace]) -> None:
+    ws = bus()
+    ws.publish("our own words", message_type="synthesis")
+    assert findings(ws)["coordinator"].status == "ok"
+    message = {"messageId": "m", "messageType": "thread_start", "content": "a question", "metadata": {}}
+    subject = f"kubemoot.discuss.{ws.namespace}.pilot.broadcast.foreign"
+    run(ws.context.backend.bus.publish(subject, json.dumps(message).encode(), stored=True))  # type: ignore[union-attr]
+    found = findings(ws)["coordinator"]
+    assert (found.status, "pilot-notebook" in found.advice) == ("warning", True)

@@ -1,0 +1,115 @@
+"""After the TTL: the server removes by itself, references say "expired", named artifacts stay."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import nats
+import pytest
+
+import kmnb
+from kmnb.errors import ArtifactNotFound
+from kmnb.ops.workspace import Workspace
+from tests.ops.conftest import Clock
+
+
+@pytest.fixture
+def short_lived(nats_url: str, names: dict[str, str]) -> Iterator[Callable[[], Workspace]]:
+    """Open workspaces on a bucket whose objects live for two seconds."""
+    from tests.ops.test_doctor import make_bucket
+
+    bucket = f"short-{names['namespace']}"
+    asyncio.run(make_bucket(nats_url, bucket, 2))
+    opened: list[Workspace] = []
+
+    def open_one() -> Workspace:
+        opened.append(kmnb.connect(f"{nats_url}/{bucket}", config={"sweep_on_connect": False}, **names))
+        return opened[-1]
+
+    yield open_one
+    for workspace in opened:
+        workspace.close()
+
+
+async def objects(url: str, bucket: str) -> list[str]:
+    """What a client of another make finds in a bucket."""
+    client = await nats.connect(url)
+    try:
+        store = await client.jetstream().object_store(bucket)
+        try:
+            return [info.name for info in await store.list()]
+        except nats.js.errors.NotFoundError:
+            return []
+    finally:
+        await client.close()
+
+
+def wait_until_empty(url: str, bucket: str, *, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while asyncio.run(objects(url, bucket)):
+        assert time.monotonic() < deadline, "the server removed nothing"
+        time.sleep(0.2)
+
+
+def test_the_server_removes_without_any_kmnb_process_and_named_artifacts_stay(short_lived, nats_url, names) -> None:
+    with short_lived() as ws:
+        art = ws.put("x" * 5000, tool="x")
+        reference = art.envelope()
+        ws.save("kept.txt", "named")
+        held = ws.put("held", tool="y")
+        held.hold("audit")
+    wait_until_empty(nats_url, f"short-{names['namespace']}", seconds=15)
+    ws = short_lived()
+    assert ws.load("kept.txt").read(0, 10) == b"named"
+    assert ws.get(held.key).read(0, 10) == b"held"
+    with pytest.raises(ArtifactNotFound, match=r"expired 0\.000\d* h after it was stored"):
+        ws.get(reference).head(1)
+    with pytest.raises(ArtifactNotFound, match="never existed, was deleted or has expired"):
+        ws.get(art.key)
+
+
+def test_an_old_reference_says_how_long_after_it_expired(virtual: Callable[..., Workspace], clock: Clock) -> None:
+    ws = virtual()
+    art = ws.put("x" * 5000, tool="x")
+    reference = art.envelope()
+    assert reference["expiresAt"] > reference["createdAt"]
+    ws.delete(art)
+    clock.ahead(hours=49)
+    for handle in (art, ws.get(reference)):
+        with pytest.raises(ArtifactNotFound, match="expired 48 h after it was stored"):
+            handle.head(1)
+    peer = {"key": art.key, "createdAt": reference["createdAt"]}
+    with pytest.raises(ArtifactNotFound, match="expired 48 h after it was stored"):
+        ws.get(peer).head(1)
+
+
+def test_an_artifact_that_goes_after_its_facts_were_read_is_explained(ws: Workspace) -> None:
+    art = ws.get(ws.put("a\nb\n" * 1000, tool="x").key)
+    ws.delete(art)
+    for read in (lambda: art.head(1), lambda: art.read(0, 10), lambda: art.grep("a")):
+        with pytest.raises(ArtifactNotFound, match="deleted before it expired"):
+            read()
+
+
+def test_a_plain_connect_sweeps_what_expired_meanwhile(
+    url: str, names: dict[str, str], virtual: Any, clock: Clock
+) -> None:
+    from kmnb._bridge import run
+    from kmnb.ops.background import start_background
+
+    ws = virtual()
+    ws.put("x", tool="x")
+    clock.ahead(hours=49)
+    later = virtual()
+
+    async def begin() -> None:
+        start_background(later.context)
+
+    run(begin())
+    deadline = time.monotonic() + 10
+    while list(ws.list()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
