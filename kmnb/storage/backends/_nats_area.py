@@ -24,7 +24,16 @@ from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_bucket import Bucket
 from kmnb.storage.backends._nats_chunks import ChunkReader
 from kmnb.storage.backends._nats_lane import Lanes
-from kmnb.storage.backends._nats_layout import Meta, Place, meta_name, meta_pattern, meta_subject, read_meta, write_meta
+from kmnb.storage.backends._nats_layout import (
+    Meta,
+    Place,
+    chunk_subject,
+    meta_name,
+    meta_pattern,
+    meta_subject,
+    read_meta,
+    write_meta,
+)
 from kmnb.storage.backends._nats_lister import Lister, in_groups
 from kmnb.storage.backends._nats_stream import Stored
 from kmnb.storage.backends._nats_writer import ObjectWriter
@@ -148,21 +157,22 @@ class NatsArea:
     async def delete(self, key: str) -> None:
         """Remove an object; see the protocol."""
         thing = f"artifact {key!r}"
-        while True:
-            meta = await self._meta(check_key(key))
-            if meta is None or meta.deleted:
+        subject = meta_subject(self.bucket.name, check_key(key))
+        while (stored := await self.bucket.last(subject, thing=thing)) is not None:
+            meta = self._read_or_error(stored)
+            nuid = "" if isinstance(meta, StoreError) else meta.nuid
+            if not isinstance(meta, StoreError) and meta.deleted:
                 return
-            marker = {"name": key, "bucket": meta.bucket, "nuid": meta.nuid, "size": 0, "chunks": 0, "deleted": True}
-            headers = {"Nats-Rollup": "sub", "Nats-Expected-Last-Subject-Sequence": str(meta.sequence)}
-            subject = meta_subject(self.bucket.name, key)
+            marker = {"name": key, "bucket": self.bucket.name, "nuid": nuid, "size": 0, "chunks": 0, "deleted": True}
+            headers = {"Nats-Rollup": "sub", "Nats-Expected-Last-Subject-Sequence": str(stored.sequence)}
             try:
                 await self.bucket.store(subject, write_meta(marker), thing=thing, headers=headers)
             except failures.ApiError as error:
                 if error.code in failures.WRONG_SEQUENCE:
                     continue
                 raise failures.translate(error, thing, self.bucket.link.address.shown) from error
-            if meta.nuid and meta.chunks:
-                await self.bucket.purge(meta.chunk_subject, thing=thing)
+            if nuid:
+                await self.bucket.purge(chunk_subject(self.bucket.name, nuid), thing=thing)
             return
 
     async def _meta(self, key: str) -> Meta | None:
@@ -171,6 +181,13 @@ class NatsArea:
 
     def _read(self, stored: Stored) -> Meta:
         return read_meta(self.bucket.name, stored.data, sequence=stored.sequence, stored_at=stored.stored_at)
+
+    def _read_or_error(self, stored: Stored) -> Meta | StoreError:
+        """One damaged meta document must not hide the others."""
+        try:
+            return self._read(stored)
+        except StoreError as error:
+            return error
 
     async def _target(self, key: str) -> Meta:
         area, name = self, key
@@ -209,10 +226,15 @@ class NatsArea:
         named = ((meta_name(token), f"{root}.{token}") for token in tokens)
         matches = sorted((name, subject) for name, subject in named if name is not None and is_below(name, prefix))
         for group in in_groups(matches):
-            metas = await self._lister.last((subject for _, subject in group), self._read, at_least=last, thing=thing)
+            subjects = [subject for _, subject in group]
+            metas = await self._lister.last(subjects, self._read_or_error, at_least=last, thing=thing)
             for name, subject in group:
                 meta = metas.get(subject)
-                if meta is not None and not meta.deleted and _is_key(name):
+                if meta is None or not _is_key(name):
+                    continue
+                if isinstance(meta, StoreError):
+                    yield ObjectInfo(name)
+                elif not meta.deleted:
                     yield await self._listed(meta)
 
     async def _listed(self, meta: Meta) -> ObjectInfo:
@@ -221,7 +243,9 @@ class NatsArea:
         if meta.link is not None:
             try:
                 meta = await self._target(key)
-            except (ArtifactNotFound, NotSupported):
+            except StoreUnavailable:
+                raise
+            except (ArtifactNotFound, StoreError):
                 return ObjectInfo(key, created_at=meta.stored_at)
         return meta.info(key, with_attributes=False)
 

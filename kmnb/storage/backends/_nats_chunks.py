@@ -138,6 +138,8 @@ class ChunkReader:
                     start = transfer.resume_sequence() or start
                 except Gap as gap:
                     known = transfer.resume_sequence()
+                    if known is None and gap.index is not None:
+                        self._locator.learn(place, start, place.chunks - gap.index)
                     start = known or await self._locator.find(place, first, key=key)
                     await effort.after_gap(gap, is_first=known is None and first > 0)
             self._locator.remember(place, end, transfer.resume_sequence())

@@ -130,13 +130,12 @@ class Locator:
         interpolation, halved now and then for uneven ones. Every point that was asked about is kept.
 
         Raises:
-            DigestMismatch: There are fewer chunks.
+            DigestMismatch: There are fewer chunks, or more.
         """
         if index == 0:
             return 1
         wanted = place.chunks - index
-        points = self._points.get(place.nuid) or [(1, place.chunks), (place.sequence, 0)]
-        _keep(self._points, place.nuid, points)
+        points = self._points_of(place)
         low, high = await self._gallop(place, wanted, points=points, key=key)
         for turn in range(128):
             if low[1] == wanted or high[0] - low[0] <= 1:
@@ -145,7 +144,21 @@ class Locator:
             middle = min(max(middle, low[0] + 1), high[0] - 1) if turn % 3 < 2 else (low[0] + high[0]) // 2
             point = await self._ask(place, middle, points=points, key=key)
             low, high = (point, high) if point[1] >= wanted else (low, point)
+        # Ranks count from the end: were chunks missing or added, the wrong one would be found.
+        if (count := (await self._ask(place, 1, points=points, key=key))[1]) != place.chunks:
+            raise DigestMismatch(f"artifact {key!r}", f"{count} chunks are there instead of {place.chunks}")
         return low[0]
+
+    def learn(self, place: Place, sequence: int, rank: int) -> None:
+        """Take note of how many chunks lie at or after a place."""
+        points = self._points_of(place)
+        if 1 < sequence < place.sequence and 0 <= rank <= place.chunks:
+            insort(points, (sequence, rank))
+
+    def _points_of(self, place: Place) -> list[tuple[int, int]]:
+        points = self._points.get(place.nuid) or [(1, place.chunks), (place.sequence, 0)]
+        _keep(self._points, place.nuid, points)
+        return points
 
     async def _gallop(
         self, place: Place, wanted: int, *, points: list[tuple[int, int]], key: str
@@ -153,14 +166,14 @@ class Locator:
         """Close in from the end by steps that double: the beginning of the stream may be far away."""
         split = bisect_left(points, True, key=lambda point: point[1] < wanted)
         low, high = points[split - 1], points[split]
-        step = 2 * (wanted - high[1])
+        # As thinly as the chunks behind lie, and a little more.
+        spread = (place.sequence - high[0]) / high[1] if high[1] else 2
+        step = int((wanted - high[1]) * spread * 1.1) + 2
         while high[0] - step > low[0] and low[1] > wanted:
             point = await self._ask(place, high[0] - step, points=points, key=key)
             if point[1] >= wanted:
                 return point, high
             high, step = point, 2 * step
-        if low[0] == 1 and (await self._ask(place, 1, points=points, key=key))[1] < wanted:
-            raise DigestMismatch(f"artifact {key!r}", f"not all of its {place.chunks} chunks are there")
         return low, high
 
     async def _ask(self, place: Place, sequence: int, *, points: list[tuple[int, int]], key: str) -> tuple[int, int]:

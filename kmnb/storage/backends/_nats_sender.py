@@ -45,11 +45,6 @@ class ChunkSender:
         self.count = self.size = 0
         self.was_repeated = False
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether every chunk so far is stored."""
-        return not self._held
-
     def add(self, chunk: bytes) -> None:
         """Take the next chunk; :meth:`flow` sends it."""
         self._held[self.count] = chunk
@@ -81,6 +76,11 @@ class ChunkSender:
         except OSError as error:
             raise Broken(str(error)) from error
         while len(self._held) > most or self._failure is not None:
+            await self._turn()
+
+    async def settle(self) -> None:
+        """Wait for the chunks in flight and send no more; raises as :meth:`begin`."""
+        while self._settled < self._published:
             await self._turn()
 
     async def _turn(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
 from datetime import UTC, datetime
 from functools import partial
@@ -72,7 +72,7 @@ class ObjectWriter:
     async def _send(self, source: Source, progress: Progress | None) -> bytes:
         digest, total, sender = hashlib.sha256(), known_size(source), self._sender
         begun = asyncio.get_running_loop().time()
-        async with self._stack, aclosing(chunk_groups(source)) as groups:
+        async with self._stack, self._calm(), aclosing(chunk_groups(source)) as groups:
             async for group in groups:
                 hashing = asyncio.ensure_future(in_thread(partial(_update, digest, group)))
                 try:
@@ -88,6 +88,17 @@ class ObjectWriter:
         if sender.was_repeated or asyncio.get_running_loop().time() - begun > LEFTOVER_SECONDS / 2:
             await self._recount()
         return digest.digest()
+
+    @contextlib.asynccontextmanager
+    async def _calm(self) -> AsyncIterator[None]:
+        """After a failure wait a little for the chunks in flight, which would else arrive after their removal."""
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(Broken, KmnbError, TimeoutError):
+                async with asyncio.timeout(CALM_SECONDS):
+                    await self._sender.settle()
+            raise
 
     async def _persist(self, step: Callable[[], Awaitable[None]]) -> None:
         """Do a step over a lane; after a loss over another one, until nothing is acknowledged for too long."""
@@ -152,10 +163,6 @@ class ObjectWriter:
         """Remove the chunks of a put that failed, as far as the server lets us."""
         if not self._sender.count:
             return
-        with contextlib.suppress(Broken, KmnbError, TimeoutError):
-            async with asyncio.timeout(CALM_SECONDS):
-                await self._sender.flow(0)
-        self._drop_lane()
         with contextlib.suppress(KmnbError, TimeoutError):
             async with asyncio.timeout(PURGE_SECONDS):
                 await self.bucket.purge(self.subject, thing=self.thing)
