@@ -317,7 +317,7 @@ def test_a_write_goes_on_when_the_server_comes_back_and_stores_everything_once(
 
 def test_what_a_server_that_stays_away_was_asked_ends_in_time(own_server: NatsServer, quick: None) -> None:
     async def story() -> None:
-        backend = await open_backend(fresh(own_server.url, request_seconds=1.5))
+        backend = await open_backend(fresh(own_server.url, request_seconds=0.5))
         area = backend.discussions
         info = await area.put("x", DATA)
         walk = area.stream("x")
@@ -335,7 +335,7 @@ def test_what_a_server_that_stays_away_was_asked_ends_in_time(own_server: NatsSe
             begin = time.monotonic()
             with pytest.raises(StoreUnavailable) as caught:
                 await call()
-            assert time.monotonic() - begin < 6
+            assert time.monotonic() - begin < 5
             assert str(own_server.port) in str(caught.value)
         own_server.resume()
         assert await read(area, "x") == DATA

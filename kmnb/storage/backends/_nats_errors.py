@@ -11,7 +11,7 @@ from kmnb.errors import AlreadyExists, KmnbError, NotSupported, StoreDenied, Sto
 WRONG_SEQUENCE = frozenset({10071, 10164})
 """Codes of a refused conditional write; 10164 comes from replicated streams."""
 STREAM_NOT_FOUND, NAME_IN_USE, NO_MESSAGE = 10059, 10058, 10037
-NOT_NOW = frozenset({10008, 10009, 10074, 10118})
+NOT_NOW = frozenset({10004, 10007, 10008, 10009})
 """Codes that pass by themselves: no leader yet, the system is starting."""
 _NO_JETSTREAM = frozenset({10039, 10076, 10035})
 _FULL = frozenset({10023, 10028, 10047, 10054, 10077, 10122})

@@ -17,6 +17,8 @@ from kmnb.storage.backends._nats_wire import Frame
 class Feed(Protocol):
     """How to ask for messages of one subject, and where an answer stands."""
 
+    ends: frozenset[str]
+    """Statuses that end a batch and say nothing worse."""
     overlaps: bool
     """Whether two requests under way may send the same message; one must then wait for the other to be safe."""
 
@@ -36,6 +38,7 @@ class Feed(Protocol):
 class DirectFeed:
     """Batched direct gets: any replica answers, the server keeps no state. Server 2.11 and newer."""
 
+    ends = frozenset({"204", "404"})
     overlaps = True
 
     def __init__(self, bucket: Bucket, subject: str) -> None:
@@ -64,6 +67,7 @@ class DirectFeed:
 class ConsumerFeed:
     """A pull consumer that vanishes by itself: for old servers, and buckets without direct access."""
 
+    ends = frozenset({"404", "408"})
     overlaps = False
 
     def __init__(self, bucket: Bucket, subject: str, *, thing: str, headers_only: bool = False) -> None:

@@ -20,6 +20,8 @@ BATCH_MESSAGES = 2048
 """Most messages that one request asks for."""
 AHEAD_BYTES = 12 * MIB
 """Most bytes that are asked for or wait for the reader; slower readers ask later."""
+_GONE = frozenset({"503", "409"})
+"""Statuses of a stream that changes its leader, and of a consumer that went with it."""
 
 
 class Lost(Exception):
@@ -124,8 +126,10 @@ class ChunkTransfer:
 
     def _refuse(self, frame: Frame) -> None:
         """Understand an answer that is no chunk: the end of a batch, nothing found, or a refusal."""
-        if frame.status not in ("204", "404", "408"):
-            text = failures.no_secrets(f"{frame.status} {frame.description}".strip())
+        text = failures.no_secrets(f"{frame.status} {frame.description}".strip())
+        if frame.status in _GONE:
+            self._fail(Lost(f"nobody serves the stream now: {text}"))
+        elif frame.status not in self.feed.ends:
             self._fail(StoreError(f"artifact {self.key!r}", f"the server refused to read it: {text}"))
 
     def _settle(self) -> None:
