@@ -7,7 +7,13 @@ from pathlib import Path
 import kmnb
 
 DATA = Path(__file__).resolve().parent.parent / "notebooks" / "data"
-TYPES = {".json": "application/json", ".csv": "text/csv", ".log": "text/plain", ".txt": "text/plain", ".prom": "text/plain"}
+TYPES = {
+    ".json": "application/json",
+    ".csv": "text/csv",
+    ".log": "text/plain",
+    ".txt": "text/plain",
+    ".prom": "text/plain",
+}
 
 
 def main() -> None:
