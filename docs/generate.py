@@ -1,6 +1,6 @@
-"""Write docs/reference from declarations and docstrings. `make docs` runs it; a test holds that it was run.
+"""Write docs/reference from declarations and docstrings, and the list of all pages.
 
-Usage: generate.py [folder]; the folder is docs/reference unless it is given.
+`make docs` runs it; a test holds that it was run.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
+import json
+import os
 import re
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -240,7 +241,43 @@ def formats_page() -> str:
     return "\n".join(["# Formats\n", "| format | records | media types | endings |\n|---|---|---|---|", *rows, ""])
 
 
+KINDS = (
+    ("Tutorials", "notebooks", "*.ipynb", "Learn it by doing. Each is one executed story; `make lab` opens the first."),
+    ("How-to guides", "docs/howto", "*.md", "One task a page."),
+    ("Explanations", "docs/explain", "*.md", "Why it is as it is."),
+    (
+        "Reference",
+        "docs/reference",
+        "*.md",
+        "Every name, operation, error, limit, setting, store and format; generated.",
+    ),
+    ("Decisions", "docs/decisions", "*.md", "Short dated notes: context, decision, consequences."),
+)
+
+
+def index_page() -> str:
+    """All pages by kind, with their titles."""
+    parts = ["# kmnb: documentation\n"]
+    for kind, folder, pattern, summary in KINDS:
+        parts.append(f"## {kind}\n\n{summary}\n")
+        found = sorted((HERE.parent / folder).glob(pattern))
+        parts.extend(f"- [{_title(path)}]({os.path.relpath(path, HERE)})" for path in found)
+        parts.append("")
+    parts.append(
+        "Besides: [benchmarks](benchmarks.md), and what the next release brings: [changes](changes/README.md).\n"
+    )
+    return "\n".join(parts)
+
+
+def _title(path: Path) -> str:
+    text = path.read_text("utf-8")
+    if path.suffix == ".ipynb":
+        text = "".join(json.loads(text)["cells"][0]["source"])
+    return next(line for line in text.splitlines() if line.startswith("# ")).removeprefix("# ")
+
+
 PAGES = {
+    "../README.md": index_page,
     "python.md": python_page,
     "operations.md": commands_page,
     "errors.md": errors_page,
@@ -258,10 +295,8 @@ def pages() -> dict[str, str]:
 
 def main() -> None:
     """Write them."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "reference"
-    folder.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
-        (folder / name).write_text(text, "utf-8")
+        (HERE / "reference" / name).write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

@@ -157,7 +157,7 @@ def previews(arts: dict[str, Any]) -> None:
     """Questions that the envelopes answer: nothing may be moved."""
     for agent in ("kube", "prometheus", "weather", "gateway"):
         art = arts[agent]
-        ask(f"what is {agent}'s result?", lambda art=art: art.preview.splitlines()[0], most_bytes=0)
+        ask(f"what is {agent}'s result?", lambda: art.preview.splitlines()[0], most_bytes=0)  # noqa: B023
     ask("how many pods are there?", lambda: arts["kube"].rows, most_bytes=0)
 
 
@@ -249,7 +249,7 @@ def main() -> None:
         os.environ.clear()
         os.environ.update(environment)
         with kmnb.open_store(f"nats+embedded://{folder}/nats") as store:
-            url = store.server_url
+            url = store.server_url or ""
             tell("demo", "NATS server", url)
             for role in ("tooler", "consumer", "judge"):
                 ended = subprocess.run([sys.executable, __file__, role, url], check=False, timeout=120)

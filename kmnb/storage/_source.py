@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import time
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator
 from contextlib import aclosing
 from functools import partial
@@ -16,6 +17,11 @@ from kmnb.storage._protocols import Attributes, Progress, Source
 from kmnb.storage._threads import in_thread
 
 Block: TypeAlias = bytes | memoryview
+
+JOIN_FIRST_BYTES, JOIN_BYTES = 4096, 64 * 1024
+"""Small items of an iterable are joined up to about this size: few at first, since the reader may stop early."""
+JOIN_SECONDS = 0.05
+"""How long joining may keep what is there from being stored."""
 
 _STEP = "Give bytes, a path, a binary file, or an iterator of bytes; encode text first"
 
@@ -43,7 +49,7 @@ async def blocks(source: Source, size: int = WINDOW_BYTES) -> AsyncGenerator[Blo
 
     Args:
         source: Bytes, a path, a binary file, an iterable or an async iterable of bytes.
-        size: Largest block in bytes. Small items of an iterable are not joined.
+        size: Largest block in bytes. Small items of an iterable come together.
 
     Yields:
         Blocks that are not empty. A view of a buffer of the caller is only valid until the next one is asked for.
@@ -87,13 +93,29 @@ async def _walk(source: object, size: int) -> AsyncGenerator[Block, None]:
         async for block in _read(cast("BinaryIO", source), size):
             yield block
     elif isinstance(source, Iterable) and not isinstance(source, str):
-        items = iter(source)
-        end = object()
-        while (item := await in_thread(lambda: next(items, end))) is not end:
-            for block in _cut(item, size):
-                yield block
+        items, join_bytes = iter(source), JOIN_FIRST_BYTES
+        while some := await in_thread(partial(_some, items, join_bytes)):
+            join_bytes = min(2 * join_bytes, JOIN_BYTES)
+            for item in some:
+                for block in _cut(item, size):
+                    yield block
     else:
         raise BadRequest(f"data of type {type(source).__name__}", "it cannot be stored as it is", _STEP)
+
+
+def _some(items: Iterator[object], join_bytes: int) -> list[object]:
+    """Take the next items, small ones joined, so that a thread is not entered for every line; empty at the end."""
+    taken: list[object] = []
+    until = time.monotonic() + JOIN_SECONDS
+    for item in items:
+        small = isinstance(item, bytes) and len(item) < join_bytes
+        if small and taken:
+            cast("bytearray", taken[0]).extend(cast("bytes", item))
+        else:
+            taken.append(bytearray(item) if small else item)  # type: ignore[call-overload]
+        if not small or len(cast("bytearray", taken[0])) >= join_bytes or time.monotonic() > until:
+            break
+    return taken
 
 
 async def _read(file: BinaryIO, size: int) -> AsyncIterator[Block]:

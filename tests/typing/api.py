@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from typing import Any, BinaryIO, assert_type
 
 import pandas
@@ -108,10 +108,12 @@ def collecting(ws: Workspace) -> None:
     ws.sweep(dry_run=True)
 
 
-def awaiting(ws: Workspace, art: Artifact) -> None:
+async def awaiting(ws: Workspace, art: Artifact) -> None:
     """Every call that moves data has a twin to await."""
-    assert_type(art.head_async(5), Coroutine[Any, Any, Slice])
-    assert_type(ws.get_async("a/b/c/d/e-0"), Coroutine[Any, Any, Artifact])
+    assert_type(await art.head_async(5), Slice)
+    assert_type(await ws.get_async("a/b/c/d/e-0"), Artifact)
+    async for each in ws.list_async():
+        assert_type(each, Artifact)
 
 
 def storing_bytes() -> None:
