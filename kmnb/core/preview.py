@@ -40,6 +40,8 @@ _SECRETS: Sequence[tuple[str, re.Pattern[str]]] = (
         ),
     ),
 )
+_SECRET_MIN = 10
+"""No pattern of a secret matches less than this many characters."""
 
 
 def neutralise(text: str) -> str:
@@ -58,6 +60,8 @@ def _visible(char: str) -> str:
 
 def redact(text: str) -> str:
     """Replace what looks like a secret by a placeholder that tells its kind."""
+    if len(text) < _SECRET_MIN:
+        return text
     for kind, pattern in _SECRETS:
         text = pattern.sub(lambda match, kind=kind: _placeholder(match, kind), text)  # type: ignore[misc]
     return text

@@ -70,7 +70,7 @@ def join_types(types: Iterable[str | None]) -> tuple[str, bool]:
 
 
 class ColumnTypes:
-    """Collects the types of table columns, row by row.
+    """Collects the types of table columns.
 
     Args:
         names: Column names.
@@ -81,10 +81,14 @@ class ColumnTypes:
         self._names, self._text = names, text_is_source
         self._found: list[set[str | None]] = [set() for _ in names]
 
-    def add(self, row: Sequence[Any]) -> None:
-        """Take a row that is as wide as the names."""
-        for found, value in zip(self._found, row, strict=True):
-            found.add(type_of(value, text_is_source=self._text))
+    def add(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Take rows that are as wide as the names."""
+        for at, found in enumerate(self._found):
+            cells = [row[at] for row in rows]
+            if set(map(type, cells)) <= _TEXTS and self._text:
+                found.update(_types_of_texts(set(cells)))
+            else:
+                found.update(type_of(cell, text_is_source=self._text) for cell in cells)
 
     def columns(self) -> tuple[dict[str, Any], ...]:
         """Give a dict with ``name``, ``type`` and ``nullable`` for each column."""
@@ -93,6 +97,31 @@ class ColumnTypes:
             for name, found in zip(self._names, self._found, strict=True)
             for kind, nullable in [join_types(found)]
         )
+
+
+def _types_of_texts(texts: set[str | None]) -> set[str | None]:
+    """Name the types among different texts; a column of one type is told by a single search."""
+    found: set[str | None] = {None} if texts & _NOTHING else set()
+    filled = texts - _NOTHING
+    if filled:
+        joined = "\n".join(text for text in filled if text)
+        for pattern, kind in _COLUMNS:
+            if pattern.fullmatch(joined):
+                return found | {kind}
+        found |= {_text_type(text) for text in filled if text}
+    return found
+
+
+_TEXTS = {str, type(None)}
+_NOTHING = {"", None}
+_COLUMNS = tuple(
+    (re.compile(rf"(?:{one}\n)*+{one}", re.ASCII), kind)
+    for one, kind in (
+        (r"-?(?:0|[1-9]\d*+)", "integer"),
+        (r"-?(?:0|[1-9]\d*+)\.\d++", "number"),
+        (r"\d{4}-\d\d-\d\d", "timestamp"),
+    )
+)
 
 
 class PathTypes:

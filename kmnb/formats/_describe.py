@@ -41,8 +41,7 @@ def _table(plugin: FormatPlugin, head: bytes, whole: bool) -> Description:
     if not names:
         return Description("rows")
     types = ColumnTypes(names)
-    for row in rows:
-        types.add(row)
+    types.add(rows)
     columns = types.columns()
     at = key_column(names, rows)
     shape = "columns: " + ", ".join(f"{column['name']} {column['type']}" for column in columns)

@@ -55,27 +55,23 @@ def _refuse(text: str) -> Any:
 def _closed(text: bytes) -> bytes:
     """Cut a text behind its last whole value and close the containers that are open there."""
     stack: list[int] = []
-    cut, closers = 0, b""
+    cut, is_open = 0, stack
     for token in _TOKEN.finditer(text):
         first = text[token.start()]
         if first in b"[{":
             stack.append(first)
             if len(stack) > _DEPTH_MAX:
                 raise ValueError("nested too deeply")
-            cut, closers = token.end(), _closers(stack)
+            cut, is_open = token.end(), stack.copy()
         elif first in b"]}":
             if not stack:
                 break
             stack.pop()
-            cut, closers = token.end(), _closers(stack)
+            cut, is_open = token.end(), stack.copy()
         elif token.group() == b'"':
             break
         elif first == 0x2C:
-            cut, closers = token.start(), _closers(stack)
+            cut, is_open = token.start(), stack.copy()
         if not stack:
             break
-    return text[:cut] + closers
-
-
-def _closers(stack: list[int]) -> bytes:
-    return b"".join(_CLOSING[each] for each in reversed(stack))
+    return text[:cut] + b"".join(_CLOSING[each] for each in reversed(is_open))

@@ -29,7 +29,7 @@ def write_preview(about: Description, ended: ContentPass, size: int) -> str:
     is_cut = ended.decoded > room
     tail = ended.tail.decode("utf-8", "ignore") if is_cut and about.shows_content else ""
     if about.is_spaced:
-        head, tail = _INDENT.sub(" ", head), _INDENT.sub(" ", tail)
+        head, tail = _INDENT.sub(" ", head)[:_HEAD_BYTES], _INDENT.sub(" ", tail)
     return compose(_summary(about, ended, size), parts=(about.outcome, about.shape), head=head, tail=tail)
 
 

@@ -6,7 +6,7 @@ column; empty cells past the last column are no difference. Empty lines are no r
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from kmnb.core.bounds import LINE_MAX_BYTES
 from kmnb.core.records import Batch, Dialect, Problem
@@ -61,6 +61,8 @@ class CsvSplitter:
             return self._batch([], problems)
         body = bytes(self._pending[: cut or len(self._pending)])
         del self._pending[: len(body)]
+        if self._is_plain(body):
+            return self._plain_rows(body)
         lines = body.split(self.dialect.newline)
         if not lines[-1]:
             lines.pop()
@@ -68,7 +70,28 @@ class CsvSplitter:
         if last and self._cutter.is_open:
             problems.append(Problem(self._begun, "a quote is not closed"))
             self._cutter.release()
-        return self._rows_of(records, problems)
+        cells = cells_of((text for _, text in records), self.dialect.delimiter, self.dialect.quote)
+        return self._rows_of(cells, [line for line, _ in records], problems)
+
+    def _is_plain(self, body: bytes) -> bool:
+        """Tell whether whole lines hold no quote, so that they can be cut at each delimiter."""
+        assert self.dialect is not None
+        quote = self.dialect.quote.encode()
+        return not self._cutter.is_open and len(body) <= LINE_MAX_BYTES and not (quote and quote in body)
+
+    def _plain_rows(self, body: bytes) -> Batch:
+        assert self.dialect is not None
+        texts = body.decode("utf-8", "replace").split(self.dialect.newline.decode())
+        if texts and not texts[-1]:
+            texts.pop()
+        if b"\r" in body:
+            texts = [text.removesuffix("\r") for text in texts]
+        first, delimiter = self._line, self.dialect.delimiter
+        self._line += len(texts)
+        begun: Sequence[int] = range(first, self._line)
+        if "" in texts:
+            begun = [line for line, text in zip(begun, texts, strict=True) if text]
+        return self._rows_of([text.split(delimiter) for text in texts if text], begun, [])
 
     def _records(self, lines: list[bytes], problems: list[Problem]) -> Iterable[tuple[int, str]]:
         """Give each record with the line where it begins."""
@@ -88,22 +111,23 @@ class CsvSplitter:
                 elif record:
                     yield begun, record.decode("utf-8", "replace")
 
-    def _rows_of(self, records: list[tuple[int, str]], problems: list[Problem]) -> Batch:
+    def _rows_of(self, rows: list[list[str]], begun: Sequence[int], problems: list[Problem]) -> Batch:
+        """Make a batch of cut records; ``begun`` tells the line where each begins."""
         assert self.dialect is not None
-        rows = cells_of((text for _, text in records), self.dialect.delimiter, self.dialect.quote)
-        begun = [line for line, _ in records]
         if self.columns is None and rows:
             self._name(rows)
             if self.dialect.header:
-                del rows[0], begun[0]
+                rows, begun = rows[1:], begun[1:]
         if self.columns is None:
             return self._batch([], problems)
-        width, good = len(self.columns), list[list[str]]()
-        for line, row in zip(begun, rows, strict=True):
-            if len(row) == width or _fits(row, width):
-                good.append(row)
-            else:
-                problems.append(Problem(line, f"{len(row)} cells instead of {width}"))
+        width, good = len(self.columns), rows
+        if set(map(len, rows)) - {width}:
+            good = []
+            for line, row in zip(begun, rows, strict=True):
+                if len(row) == width or _fits(row, width):
+                    good.append(row)
+                else:
+                    problems.append(Problem(line, f"{len(row)} cells instead of {width}"))
         return self._batch(good, sorted(problems, key=lambda problem: problem.line))
 
     def _name(self, rows: list[list[str]]) -> None:

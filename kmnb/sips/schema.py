@@ -54,8 +54,7 @@ class SchemaRun:
         rows = batch.rows[: self._most - self._seen] if self._most else batch.rows
         self._seen += len(rows)
         if batch.kind == "table" and self._columns is not None:
-            for row in rows:
-                self._columns.add(row)
+            self._columns.add(rows)
         elif batch.kind == "json":
             self._add_json(rows, batch.start)
         else:
