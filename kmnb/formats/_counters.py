@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kmnb.core.records import Dialect, FormatPlugin
+from kmnb.core.records import Dialect, FormatPlugin, Splitter
 from kmnb.formats._counting import LineCounter
 
 
@@ -38,9 +38,9 @@ class LinesAreRecords:
 class BySplitting:
     """Records are cut out and counted."""
 
-    def __init__(self, plugin: FormatPlugin, *, indexed: bool) -> None:
+    def __init__(self, splitter: Splitter, *, indexed: bool) -> None:
         self.lines: LineCounter | None = LineCounter(indexed=indexed, blank=None)
-        self._splitter = plugin.split(Dialect())
+        self._splitter = splitter
         self._records = 0
 
     def feed(self, block: bytes) -> None:
@@ -64,4 +64,8 @@ def make_counter(plugin: FormatPlugin, head: bytes, *, indexed: bool) -> Counter
     if own is not None:
         counter: Counter = own(head, indexed=indexed)
         return counter
-    return LinesAreRecords(indexed=indexed) if plugin.kind == "text" else BySplitting(plugin, indexed=indexed)
+    return (
+        LinesAreRecords(indexed=indexed)
+        if plugin.kind == "text"
+        else BySplitting(plugin.split(Dialect()), indexed=indexed)
+    )

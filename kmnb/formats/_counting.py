@@ -27,6 +27,13 @@ def _is_empty(line: bytes) -> bool:
 _IS_BLANK: dict[Blank, Callable[[bytes], bool]] = {"space": _is_space, "empty": _is_empty}
 
 
+def filled_lines(body: bytes) -> int:
+    """Count the lines of a text that hold more than their line end."""
+    empty = len(_BLANK["empty"].findall(body)) + body.startswith((b"\n", b"\r\n"))
+    rest = body[body.rfind(b"\n") + 1 :]
+    return body.count(b"\n") - empty + (not _is_empty(rest))
+
+
 class LineCounter:
     """Count lines and lines that are not blank, and note where lines begin.
 
@@ -56,6 +63,11 @@ class LineCounter:
     def filled(self) -> int:
         """Number of lines so far that hold more than white space."""
         return self.lines - self._blank - (self._last != b"\n" and not self._dark)
+
+    @property
+    def closed(self) -> int:
+        """Number of filled lines so far that have ended."""
+        return self.filled - (self._last != b"\n" and self._dark)
 
     @property
     def entries(self) -> tuple[Entry, ...]:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from kmnb.core.bounds import LINE_MAX_BYTES
-from kmnb.formats._counting import LineCounter
+from kmnb.core.bounds import KIB, LINE_MAX_BYTES, MIB
+from kmnb.formats._counting import LineCounter, filled_lines
 from kmnb.formats._csv_dialect import CsvDialect
 from kmnb.formats._csv_records import RecordCutter
+from kmnb.formats._csv_vector import excess_lines
+
+_CARRY_MAX_BYTES = 2 * MIB
+_VECTOR_BYTES = 256 * KIB
 
 
 class QuoteCounter:
-    """Count how many lines are no records of their own because they stand inside quotes.
+    """Count by how much the lines that are not empty exceed the records, since records may span several lines.
+
+    Where quotes stand as they should, what they enclose is taken out in one go; only doubtful stretches are looked at
+    line by line.
 
     Args:
         dialect: How the text is written.
@@ -20,69 +27,82 @@ class QuoteCounter:
         self._quote, self._delimiter = dialect.quote.encode(), dialect.delimiter.encode()
         self._newline = dialect.newline
         self._carry = b""
-        self._records = 0
+        self.records = 0
         self.excess = 0
 
     def feed(self, block: bytes) -> None:
         """Take the next block of decoded text."""
-        if not self._carry and not self._cutter.is_open and self._newline == b"\n" and self._quote not in block:
-            # The beginning of a line without quotes matters only when quotes follow in the same line.
-            self._carry = block[block.rfind(b"\n") + 1 :] if self._quote else b""
-            return
         data = self._carry + block if self._carry else block
         cut = data.rfind(self._newline) + 1
-        if not cut and len(data) > LINE_MAX_BYTES:
+        if self._newline == b"\n" and not self._cutter.is_open:
+            cut = self._pass_plain(data, cut)
+        elif cut:
+            self._by_line(data[:cut])
+        if not cut and len(data) > _CARRY_MAX_BYTES:
+            self._by_line(data)
             cut = len(data)
         self._carry = data[cut:]
-        if cut:
-            self._count(data[:cut] if self._carry else data)
 
     def finish(self) -> None:
         """Count what is left."""
         if self._carry:
-            self._count(self._carry)
+            self._by_line(self._carry)
         if self._cutter.is_open:
-            self._records += 1
+            self.records += 1
             self.excess -= 1
 
-    @property
-    def records(self) -> int:
-        """Number of records where lines do not end at LF, or where an excess has to be taken off."""
-        return self._records
+    def _pass_plain(self, data: bytes, cut: int) -> int:
+        """Count whole records where that needs no look at single lines; give where the rest begins."""
+        if not self._quote or data.find(self._quote, 0, cut) < 0:
+            return cut
+        end = self._closed_end(data, cut)
+        body = data[:end]
+        if not body:
+            return 0
+        # The arrays are worth their import for long stretches only.
+        counted = excess_lines(body, self._delimiter, self._quote) if len(body) > _VECTOR_BYTES else self._split(body)
+        if counted is None:
+            self._by_line(data[:cut])
+            return cut
+        self.excess += counted
+        return end
 
-    def _count(self, body: bytes) -> None:
-        if self._newline == b"\n" and not self._cutter.is_open and self._is_plain(body):
-            return
+    def _closed_end(self, data: bytes, cut: int) -> int:
+        """Find the last line end with an even number of quotes before it."""
+        is_odd = data.count(self._quote, 0, cut) % 2 == 1
+        while is_odd and cut:
+            before = data.rfind(b"\n", 0, cut - 1) + 1
+            is_odd ^= data.count(self._quote, before, cut) % 2 == 1
+            cut = before
+        return cut
+
+    def _split(self, body: bytes) -> int | None:
+        """Do the same as :func:`excess_lines` by cutting at quotes."""
+        quote = self._quote
+        # What is doubled neither opens nor closes; two other bytes keep its line from becoming empty.
+        parts = body.replace(quote * 2, b"\0\0").split(quote)
+        if len(parts) % 2 == 0:
+            return None
+        outside = quote.join(parts[0::2])
+        pairs = len(parts) // 2
+        opened = outside.count(self._delimiter + quote) + outside.count(b"\n" + quote)
+        closed = outside.count(quote + self._delimiter) + outside.count(quote + b"\n") + outside.count(quote + b"\r\n")
+        if opened + (not parts[0]) != pairs or closed != pairs:
+            return None
+        return filled_lines(body) - filled_lines(outside)
+
+    def _by_line(self, body: bytes) -> None:
         lines = body.split(self._newline)
         for line in lines if lines[-1] else lines[:-1]:
             is_line = bool(line) and line != b"\r"
             is_record = is_line
-            if self._cutter.is_open or self._quote in line:
+            if self._cutter.is_open or (self._quote and self._quote in line):
                 is_record = self._cutter.take(line) is not None
                 if self._cutter.open_bytes > LINE_MAX_BYTES:
                     self._cutter.release()
                     is_record = True
-            self._records += is_record
+            self.records += is_record
             self.excess += is_line - is_record
-
-    def _is_plain(self, body: bytes) -> bool:
-        """Tell whether surely no line break of some whole lines stands inside quotes.
-
-        With doubled quotes taken out, every second quote closes. That holds only where each opening quote follows a
-        delimiter or a line end and each closing one is followed by such; else the answer is no, and lines are looked
-        at one by one.
-        """
-        if not self._quote or self._quote not in body:
-            return True
-        parts = body.replace(self._quote * 2, b"").split(self._quote)
-        if len(parts) % 2 == 0 or b"\n" in b"".join(parts[1::2]):
-            return False
-        outside = self._quote.join(parts[0::2])
-        pairs = len(parts) // 2
-        opened = outside.count(self._delimiter + self._quote) + outside.count(b"\n" + self._quote)
-        closed = outside.count(self._quote + self._delimiter) + outside.count(self._quote + b"\n")
-        closed += outside.count(self._quote + b"\r\n")
-        return opened + (not parts[0]) == pairs and closed + (not parts[-1]) == pairs
 
 
 class CsvCounter:

@@ -14,7 +14,7 @@ from kmnb._plugins import load, names
 from kmnb.core.records import FormatPlugin
 from kmnb.errors import KmnbError
 from kmnb.formats._decode import Decoder, find_codec
-from kmnb.formats._encoding import TRANSPARENT, guess_encoding
+from kmnb.formats._encoding import TRANSPARENT, guess_encoding, is_binary
 
 HEAD_BYTES = 65_536
 """How much of the beginning detection looks at."""
@@ -135,4 +135,7 @@ def _best(text: bytes, media_type: str, name: str) -> str:
         bare = name.removesuffix(".gz").removesuffix(".zst")
         return plugin.sniff(text) + said + 0.15 * bare.endswith(plugin.suffixes)
 
-    return max(format_names(), key=lambda each: (score(format_named(each)), each == "text"))
+    plugins = [format_named(each) for each in format_names()]
+    if is_binary(text):
+        plugins = [plugin for plugin in plugins if plugin.kind == "binary" or getattr(plugin, "is_binary", False)]
+    return max(plugins, key=lambda each: (score(each), each.name == "text")).name

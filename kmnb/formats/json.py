@@ -7,11 +7,12 @@ below it (``data.result``, ``pods`` …). A document without such a list is one 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from kmnb.core.records import Batch, Dialect
 from kmnb.core.walks import Event, Found, Path, Records, Walk
+from kmnb.formats._counters import BySplitting
 from kmnb.formats._walker import DocumentWalker
 
 HEAD_BYTES = 65_536
@@ -65,11 +66,17 @@ def _lists(text: bytes) -> Iterable[Path]:
 
 
 class JsonSplitter:
-    """Cut JSON into records without building it; each row is the bytes of one JSON value."""
+    """Cut JSON into records without building it; each row is the bytes of one JSON value.
+
+    Args:
+        dialect: Nothing of it matters here.
+        decode: Makes the rows of the text of an array.
+    """
 
     columns = None
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: Dialect, *, decode: Callable[[bytes], list[Any]] | None = None) -> None:
+        self._decode = decode or raw_elements
         self._pending: list[bytes] = []
         self._held = 0
         self._walker: DocumentWalker | None = None
@@ -99,7 +106,7 @@ class JsonSplitter:
         self._pending = []
         path = record_path(data[:HEAD_BYTES])
         whole = frozenset({()}) if path is None else frozenset[Path]()
-        self._walker = DocumentWalker(Walk(raw_elements, records=path, values=whole))
+        self._walker = DocumentWalker(Walk(self._decode, records=path, values=whole))
         return self._batch(self._walker.feed(data))
 
     def _batch(self, events: Iterable[Event]) -> Batch:
@@ -119,6 +126,14 @@ def raw_elements(text: bytes) -> list[Any]:
     import msgspec
 
     return [bytes(raw) for raw in msgspec.json.decode(text, type=list[msgspec.Raw])]
+
+
+def _elements(text: bytes) -> list[Any]:
+    """Find the elements of a JSON array without copying them."""
+    import msgspec
+
+    found: list[Any] = msgspec.json.decode(text, type=list[msgspec.Raw])
+    return found
 
 
 class _Json:
@@ -146,6 +161,10 @@ class _Json:
     def split(self, dialect: Dialect) -> JsonSplitter:
         """Make a splitter into the elements of the document's list."""
         return JsonSplitter(dialect)
+
+    def counter(self, head: bytes, *, indexed: bool) -> BySplitting:
+        """Make what counts elements without copying them."""
+        return BySplitting(JsonSplitter(Dialect(), decode=_elements), indexed=indexed)
 
     def walk(self, walk: Walk, *, strict: bool = False) -> DocumentWalker:
         """Make a walker; there is nothing to leave out, so ``strict`` changes nothing."""

@@ -9,6 +9,7 @@ from kmnb.core.records import Batch, Dialect, Problem
 from kmnb.core.splitter import LineSplitter
 from kmnb.core.walks import Event, Records, Walk
 from kmnb.errors import BadRequest, clip
+from kmnb.formats._json_counting import JsonLinesCounter
 from kmnb.formats.json import raw_elements
 
 _SNIFFED_LINES = 100
@@ -158,6 +159,10 @@ class _JsonLines:
     def split(self, dialect: Dialect) -> RowSplitter:
         """Make a splitter into the bytes of the documents."""
         return RowSplitter(dialect)
+
+    def counter(self, head: bytes, *, indexed: bool) -> JsonLinesCounter:
+        """Make what counts documents without keeping them."""
+        return JsonLinesCounter(indexed=indexed)
 
     def walk(self, walk: Walk, *, strict: bool = False) -> RowWalker:
         """Make a walker that gives every document as a record."""

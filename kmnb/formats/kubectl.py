@@ -11,12 +11,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kmnb.core.bounds import KIB
 from kmnb.core.records import Batch, Dialect, Problem
 from kmnb.core.splitter import LineSplitter
+from kmnb.formats._counting import LineCounter
 
 _NAME = r"[A-Z][A-Z0-9_%/.()-]*(?: [A-Z0-9_%/.()-]+)*"
 _HEADER = re.compile(rf"(?P<first>{_NAME})(?:\s{{2,}}{_NAME})+\s*\Z")
 _CELL = re.compile(r"\S+(?: \S+)*")
+_STEP_BYTES = 64 * KIB
+_VECTOR_BYTES = 16 * KIB
 _GAP = re.compile(r"\s{2,}|\t")
 
 
@@ -73,6 +77,13 @@ class TableSplitter:
         """Names as they stand in the header."""
         return self._layout.names if self._layout else None
 
+    @property
+    def second(self) -> int:
+        """Where the second column begins, while the rows of a table with several columns follow one another."""
+        if self._layout is None or self._blank or self._foreign or len(self._layout.starts) < 2:
+            return 0
+        return self._layout.starts[1]
+
     def feed(self, block: bytes) -> Batch:
         """Take the next block and give the rows that are complete by now."""
         return self._rows_of(self._lines.feed(block))
@@ -117,6 +128,50 @@ class TableSplitter:
             self._layout = layout
 
 
+def _long_lines(body: bytes, least: int) -> int | None:
+    """Count lines if all of them are longer than so many bytes and none ends in a blank."""
+    import numpy
+
+    data = numpy.frombuffer(body, dtype=numpy.uint8)
+    breaks = numpy.flatnonzero(data == 10)
+    if (numpy.diff(breaks, prepend=-1) - 1 <= least + 1).any() or (data[breaks - 1] <= 32).any():
+        return None
+    return len(breaks)
+
+
+class RowCounter:
+    """Counts rows; lines are looked at one by one only where a blank line or a short one is among them."""
+
+    def __init__(self, *, indexed: bool) -> None:
+        self.lines: LineCounter | None = LineCounter(indexed=indexed, blank=None)
+        self._splitter = TableSplitter()
+        self._carry = b""
+        self._rows = 0
+
+    def feed(self, block: bytes) -> None:
+        """Take the next block."""
+        # In small steps, since a step with a line to look at is looked at whole.
+        for at in range(0, len(block), _STEP_BYTES):
+            self._step(self._carry + block[at : at + _STEP_BYTES])
+
+    def _step(self, data: bytes) -> None:
+        cut = data.rfind(b"\n") + 1
+        self._carry = data[cut:]
+        if not cut:
+            return
+        body = data[:cut]
+        # A character has at most four bytes: a line of that many reaches the second column.
+        least = self._splitter.second * (1 if body.isascii() else 4)
+        rows = _long_lines(body, least) if least and len(body) > _VECTOR_BYTES else None
+        self._rows += self._splitter.feed(body).counted if rows is None else rows
+
+    def finish(self) -> int:
+        """Give the number of rows."""
+        if self._carry:
+            self._rows += self._splitter.feed(self._carry).counted
+        return self._rows + self._splitter.finish().counted
+
+
 def fitting(lines: Sequence[str]) -> float:
     """Tell which share of the lines below a header stands below it."""
     layout = Layout(lines[0])
@@ -147,6 +202,10 @@ class _Kubectl:
     def split(self, dialect: Dialect) -> TableSplitter:
         """Make a splitter; the header says where the columns are."""
         return TableSplitter()
+
+    def counter(self, head: bytes, *, indexed: bool) -> RowCounter:
+        """Make what counts rows without cutting them."""
+        return RowCounter(indexed=indexed)
 
 
 FORMAT = _Kubectl()
