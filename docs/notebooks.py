@@ -5,6 +5,7 @@ Usage: notebooks.py [notebook …]; all of notebooks/ unless some are named.
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -27,7 +28,8 @@ def run(path: Path) -> None:
 
 
 def main() -> None:
-    """Run what was named, else all."""
+    """Run what was named, else all; without progress, which would stand in the outputs."""
+    os.environ["KMNB_QUIET"] = "1"
     for path in [Path(name) for name in sys.argv[1:]] or sorted(FOLDER.glob("*.ipynb")):
         run(path)
 

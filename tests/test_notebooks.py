@@ -29,7 +29,7 @@ def laid_out(notebook: Path, folder: Path) -> Path:
     """Put a copy of a notebook beside a copy of its data, outside the repository and its settings."""
     shutil.copytree(ROOT / "notebooks" / "data", folder / "data")
     (folder / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n", "utf-8")
-    return shutil.copy(notebook, folder)
+    return Path(shutil.copy(notebook, folder))
 
 
 def nbval(notebook: Path, *, seed: str = "0") -> Answer:
