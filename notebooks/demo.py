@@ -70,7 +70,8 @@ def access_log() -> Iterator[bytes]:
         places = chance.choices(paths, k=10_000)
         lines = (
             f"{clock(n)} gateway-{n % 7} GET {place} {status} {n * 7919 % 997} ms "
-            f"trace={n * 2654435761 % 2**32:08x} session={n * 40503 % 65521:05} client=probe/1.4 (linux x86_64; checks every path)\n"
+            f"trace={n * 2654435761 % 2**32:08x} session={n * 40503 % 65521:05} "
+            "client=probe/1.4 (linux x86_64; checks every path)\n"
             for n, place, status in zip(range(block, block + 10_000), places, statuses, strict=True)
         )
         yield "".join(lines).encode()
