@@ -68,6 +68,25 @@ class ContentReader:
             yield from self._decoder.feed(rest)
         yield from self._decoder.finish()
 
+    def documents(self, block: bytes) -> Iterator[bytes]:
+        """Take the next stored bytes and give text that holds JSON documents.
+
+        A format that is no JSON but means the same (YAML) is turned into one document a line; everything else passes
+        as it is.
+        """
+        for text in self.blocks(block):
+            yield self._as_json(text)
+
+    def last_documents(self) -> Iterator[bytes]:
+        """Give what is left of the text that holds JSON documents."""
+        for text in self.last_blocks():
+            yield self._as_json(text)
+        if self._converter is not None:
+            yield _lines(self._converter.finish())
+
+    def _as_json(self, text: bytes) -> bytes:
+        return text if self._converter is None else _lines(self._converter.feed(text))
+
     def _begin(self) -> bytes:
         data = b"".join(self._pending)
         self._pending = []
@@ -78,6 +97,8 @@ class ContentReader:
             self.found = replace(self.found, format="csv")
         self._decoder = self.found.decoder()
         self._sections = SectionFilter(self._dialect.section)
+        to_documents = getattr(format_named(self.found.format), "documents", None)
+        self._converter: Splitter | None = to_documents() if to_documents is not None else None
         self._splitter: Splitter = format_named(self.found.format).split(self._dialect)
         return data
 
@@ -95,3 +116,7 @@ class ContentReader:
         if part := self._sections.finish():
             yield self._splitter.feed(part)
         yield self._splitter.finish()
+
+
+def _lines(batch: Batch) -> bytes:
+    return b"".join(row + b"\n" for row in batch.rows)

@@ -79,6 +79,7 @@ def _file_rows(file: SparseFile, columns: Sequence[str] | None) -> Scan:
     known = opened.schema.names
     fields = [at for at, name in enumerate(known) if columns is None or name in columns]
     yield Batch(columns=tuple(known), kind="table")
+    # Without a column no body is read, and the header of each batch still tells its rows.
     opened = yield from reading(file, lambda: open_file(fields))
     batches = Batches([known[at] for at in fields])
     for number in range(opened.num_record_batches):

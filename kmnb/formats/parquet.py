@@ -85,6 +85,9 @@ class _Parquet:
         names = [name for name in known if columns is None or name in columns]
         batches = Batches(tuple(names))
         yield Batch(columns=tuple(known), kind="table")
+        if columns is not None and not names:
+            yield Batch(columns=(), kind="table", records=opened.metadata.num_rows)
+            return
         for group in range(opened.metadata.num_row_groups):
             needs = _chunks(opened.metadata, group, names)
             weight = sum(need.end - need.start for need in needs)

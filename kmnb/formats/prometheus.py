@@ -144,6 +144,10 @@ class _Prometheus:
         """Make a splitter into samples."""
         return SampleSplitter()
 
+    def documents(self) -> SampleSplitter:
+        """Make a splitter for queries over documents: each sample is one."""
+        return SampleSplitter()
+
     def counter(self, head: bytes, *, indexed: bool) -> SampleCounter:
         """Make what counts samples without reading them."""
         return SampleCounter(indexed=indexed)

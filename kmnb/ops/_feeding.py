@@ -18,6 +18,7 @@ from kmnb.formats._reading import ContentReader
 from kmnb.formats._sections import SectionFilter
 from kmnb.ops._isolated import IsolatedRun
 from kmnb.ops._line_index import IndexMaker, first_long_line, known_index, place_holds
+from kmnb.ops._scanning import ranged_format, scan_records
 from kmnb.ops._windows import WindowReader
 
 COUNT_ON_BYTES = 32 * MIB
@@ -58,7 +59,7 @@ class Feeding:
         if self._plugin.feeds == "walk":
             return await self._walked(cap)
         if self._plugin.feeds == "records":
-            return await self._of_records(self._plugin.start(self._values, max_bytes=cap))
+            return self._stored(cap) or await self._of_records(self._plugin.start(self._values, max_bytes=cap))
         found = await self._detected()
         facts = self._facts(found)
         run = self._plugin.start(self._values, max_bytes=cap)
@@ -145,9 +146,23 @@ class Feeding:
             structured=structured,
         )
 
+    def _stored(self, cap: int) -> Slice | None:
+        """Answer from what was stored with the object, where the sip can and nothing speaks against it."""
+        known = self._info.attributes.get(Attribute.SCHEMA)
+        if known is None or self._dialect != Dialect() or not hasattr(self._plugin, "from_stored"):
+            return None
+        answer: Slice | None = self._plugin.from_stored(known, self._values, max_bytes=cap)
+        return answer
+
     async def _of_records(self, run: Any) -> Slice:
         if hasattr(run, "plan"):
             run.plan(Facts(self.reader.size, rows=self._rows()))
+        plugin = None if run.done else await ranged_format(self.reader, self._info)
+        if plugin is not None:
+            if await scan_records(run, plugin, self.reader, count_on_bytes=COUNT_ON_BYTES):
+                _end(run)
+            self.scanned = self.reader.fetched
+            return _finished(run)
         content = self._content(structured=getattr(self._plugin, "structured", True))
         ended = not run.done
         if ended:
@@ -184,14 +199,14 @@ class Feeding:
             sections = SectionFilter(self._dialect.section)
             async with aclosing(self.reader.windows(0)) as windows:
                 async for window in windows:
-                    for block in content.blocks(window):
+                    for block in content.documents(window):
                         await run.feed(sections.feed(block))
                         self.scanned += len(block)
                     if run.done or (run.full and self.reader.size - self.scanned > SECOND_DOCUMENT_BYTES):
                         ended = False
                         break
             if ended:
-                for block in content.last_blocks():
+                for block in content.last_documents():
                     await run.feed(sections.feed(block))
                     self.scanned += len(block)
                 await run.feed(sections.finish())

@@ -19,6 +19,9 @@ class CountRun:
         strict: Whether a bad record raises.
     """
 
+    wanted: tuple[str, ...] = ()
+    """No column is looked at; a format that reads by range needs to read none."""
+
     def __init__(self, *, strict: bool) -> None:
         self._strict = strict
         self._count = self._skipped = 0
@@ -42,7 +45,7 @@ class CountRun:
             # A line of blanks is no record.
             self._count += sum(1 for row in rows if row and not row.isspace())
             return
-        self._count += len(rows)
+        self._count += batch.counted
         self._skipped += len(batch.problems)
         self._problems += batch.problems[: 20 - len(self._problems)]
         if self._strict and self._problems:
