@@ -6,6 +6,7 @@ escapes of :mod:`kmnb.core.keys`, the dot included, so that a thread can never w
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 
@@ -20,6 +21,9 @@ EVENTS = "kmnb.events"
 """First tokens of events."""
 BROADCAST = "broadcast"
 """Channel that every agent of a crew hears."""
+
+TOKEN_MAX_CHARS = 200
+"""Longest identifier that stands in the subject of an event itself."""
 
 _TOKEN = re.compile(r"[A-Za-z0-9_=-]+")
 
@@ -114,5 +118,9 @@ def parse_subject(subject: str) -> Place | None:
 
 
 def event_subject(app: str, user: str, session: str) -> str:
-    """Where events of named artifacts go."""
-    return f"{EVENTS}.{token(app)}.{token(user)}.{token(session)}"
+    """Where events go; a long identifier stands there by its digest, since servers bound the length of a subject."""
+    return ".".join([EVENTS, *(_short(token(name)) for name in (app, user, session))])
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= TOKEN_MAX_CHARS else "==" + hashlib.sha256(text.encode()).hexdigest()

@@ -37,7 +37,12 @@ async def _warn(context: Context) -> None:
     ttl = ttl_finding(context)
     if ttl.status != "ok":
         _log.warning("store %s: TTL is %s. %s", context.backend.url, ttl.detail, ttl.advice)
-    if await foreign_coordinator(context):
+    try:
+        foreign = await foreign_coordinator(context)
+    except (KmnbError, OSError, TimeoutError) as error:
+        _log.debug("the discussions of %s cannot be read: %s", context.backend.url, error)
+        return
+    if foreign:
         _log.warning("%s. %s", *coordinator_advice(context))
 
 

@@ -57,3 +57,4 @@ def test_a_thread_never_widens_a_subject_and_comes_back(thread: str) -> None:
 
 def test_events_of_a_session_have_their_own_subject() -> None:
     assert event_subject("my/app", "me", "s.1") == "kmnb.events.my=2Fapp.me.s=2E1"
+    assert len(event_subject("a" * 1000, "ü" * 1000, "s" * 1000)) < 300
