@@ -21,7 +21,7 @@ _ACTING = re.compile(
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _SECRETS: Sequence[tuple[str, re.Pattern[str]]] = (
     ("private-key", re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)")),
-    ("private-key", re.compile(r"(?:[A-Za-z0-9+/=]{16,}\s+)+-----END [A-Z ]*PRIVATE KEY-----")),
+    ("private-key", re.compile(r"(?<![A-Za-z0-9+/=])(?:[A-Za-z0-9+/=]{16,}+\s++)++-----END [A-Z ]*PRIVATE KEY-----")),
     ("private-key", re.compile(r"LS0tLS1CRUdJTi[A-Za-z0-9+/=]{20,}")),
     ("jwt", re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*")),
     ("aws-key", re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")),
