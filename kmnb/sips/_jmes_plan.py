@@ -190,7 +190,10 @@ class _Planner:
     def _element_stages(self, node: Node, items: Need | None, stages: list[Stage]) -> Need | None:
         if node["type"] == "filter_projection":
             test = self._compiler.full(node["children"][2], items)
-            stages.append(lambda rows: [row for row in rows if not is_false(test(row))])
+            if node["children"][2]["type"] in ("comparator", "not_expression"):
+                stages.append(lambda rows: [row for row in rows if test(row)])
+            else:
+                stages.append(lambda rows: [row for row in rows if not is_false(test(row))])
         right, need = self._compiler.make(node["children"][1], items)
         stages.append(lambda rows: [made for row in rows if (made := right(row)) is not None])
         return need

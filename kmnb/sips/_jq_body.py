@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from kmnb.sips._jq_eval import Compiler, Stage, run_stages
+from kmnb.sips._jq_eval import Compiler
 from kmnb.sips._jq_library import JsonText, outputs
-from kmnb.sips._jq_parse import Node, Unsupported, parse
+from kmnb.sips._jq_nodes import Node, Unsupported
+from kmnb.sips._jq_parse import parse
+from kmnb.sips._jq_steps import Stage, run_stages
 from kmnb.sips._jq_tokens import tokens_of
 from kmnb.sips._jq_values import Doubt
 from kmnb.sips._json_values import Need, compact, decoder, one_decoder
 
 _BATCH_BYTES = 1 << 20
+OUTPUTS_MAX = 100_000
+"""Most outputs of a batch that are written at once; more are drawn one by one, so that an answer can be full."""
 
 
 class Body:
@@ -21,22 +25,28 @@ class Body:
     Args:
         program: Its text.
         is_counted: Whether only the number of outputs matters.
+        is_drawn: Whether outputs are taken until there are enough, so that a record with endless ones does no harm.
     """
 
-    def __init__(self, program: str, *, is_counted: bool = False) -> None:
-        self.program = program
+    def __init__(self, program: str, *, is_counted: bool = False, is_drawn: bool = True) -> None:
+        self.program, self._is_drawn = program, is_drawn
         self.need: Need | None = Need()
         self._stages: list[Stage] | None = None
         self._sieve: _Sieve | None = None
+        compiler = Compiler()
         try:
             node = parse(tokens_of(program))
-            self._stages, end = Compiler().stages(node, self.need)
+            stages, end = compiler.stages(node, self.need)
         except Unsupported:
             self.need = None
             return
-        if end is not None and not is_counted:
+        if end is not None and not (is_counted and compiler.is_exact):
             end.whole()
-        self._look_twice(node)
+        if compiler.is_exact:
+            self._stages = stages
+            self._look_twice(node)
+        elif self.need.is_whole:
+            self.need = None
 
     def _look_twice(self, node: Node) -> None:
         """Where records are wanted whole, but few of them, look at the condition before the rest is decoded."""
@@ -45,8 +55,9 @@ class Body:
         first = node.parts[0] if node.kind == "pipe" else node
         if first.kind == "call" and first.value == "select":
             need = Need()
-            stages, _ = Compiler().stages(first, need)
-            if not need.is_whole:
+            compiler = Compiler()
+            stages, _ = compiler.stages(first, need)
+            if compiler.is_exact and not need.is_whole:
                 self._sieve, self.need = _Sieve(need, stages), None
 
     def decode(self) -> Callable[[bytes], list[Any]]:
@@ -86,17 +97,35 @@ class Body:
             else:
                 yield from found
 
-    def _by_library(self, rows: Sequence[bytes]) -> Iterator[JsonText]:
-        batch: list[bytes] = []
-        size = 0
-        for row in rows:
-            batch.append(row)
-            size += len(row)
-            if size >= _BATCH_BYTES:
-                yield from outputs(self.program, b"\n".join(batch).decode("utf-8", "replace"))
-                batch, size = [], 0
-        if batch:
-            yield from outputs(self.program, b"\n".join(batch).decode("utf-8", "replace"))
+    def _by_library(self, rows: Sequence[Any]) -> Iterator[Any]:
+        """Ask libjq about many records at once: they go there as one list, so that it writes one output for all."""
+        some = f".[] | ({self.program}\n)"
+        batch = f"[limit({OUTPUTS_MAX}; {some})]" if self._is_drawn else f"[{some}]"
+        for text in _lists(rows, as_text=self.need is None):
+            found: list[Any] = next(outputs(batch, text)).value
+            if self._is_drawn and len(found) >= OUTPUTS_MAX:
+                yield from outputs(some, text)
+            else:
+                yield from found
+
+
+def _lists(rows: Sequence[Any], *, as_text: bool) -> Iterator[str]:
+    """Write rows as JSON lists of about a megabyte."""
+    import msgspec
+
+    start = size = 0
+    for place, row in enumerate(rows) if as_text else ():
+        size += len(row)
+        if size >= _BATCH_BYTES:
+            yield (b"[%b]" % b",".join(rows[start : place + 1])).decode("utf-8", "replace")
+            start, size = place + 1, 0
+    if as_text and start < len(rows):
+        yield (b"[%b]" % b",".join(rows[start:])).decode("utf-8", "replace")
+    elif not as_text and rows:
+        try:
+            yield msgspec.json.encode(list(rows)).decode()
+        except UnicodeEncodeError:
+            yield compact(list(rows))
 
 
 class _Sieve:

@@ -8,7 +8,7 @@ from typing import Any
 from kmnb.sips._jq_body import text_of, value_of
 from kmnb.sips._jq_library import outputs
 from kmnb.sips._jq_plan import Plan
-from kmnb.sips._jq_values import Doubt, calculated, key_of
+from kmnb.sips._jq_values import Doubt, calculated, extreme, key_of, total
 
 
 class Folding:
@@ -36,8 +36,7 @@ class Folding:
         """Take outputs; no more are drawn than count."""
         if self.is_done:
             return
-        if self._fold == "count" and self._stop is None and isinstance(found, list):
-            self.count += len(found)
+        if self._stop is None and not self._start and isinstance(found, list) and self._at_once(found):
             return
         for output in found:
             self._place += 1
@@ -45,6 +44,28 @@ class Folding:
                 self._take(output)
             if self.is_done:
                 return
+
+    def _at_once(self, found: list[Any]) -> bool:
+        """Take a whole batch where the fold can; tell whether it could."""
+        if self._fold == "count":
+            self.count += len(found)
+        elif self._fold == "collect":
+            self._kept += found
+        elif self._fold in ("add", "min", "max") and found:
+            try:
+                self._value = self._combined(found)
+            except Doubt:
+                return False
+            self._is_empty = False
+        else:
+            return self._fold != "emit" and not found
+        return True
+
+    def _combined(self, found: list[Any]) -> Any:
+        if self._fold == "add":
+            return total(found, self._value)
+        known = [] if self._is_empty else [self._value]
+        return extreme(min if self._fold == "min" else max, [*known, *found])
 
     def _take(self, output: Any) -> None:
         if self._fold == "count":

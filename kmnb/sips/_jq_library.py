@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
 from kmnb.errors import ExpressionError
+from kmnb.sips._json_values import slow_value
 
 PROGRAM_MAX_BYTES = 64 * 1024
 """Longest program in UTF-8 bytes."""
@@ -21,7 +21,12 @@ class JsonText(str):
     @property
     def value(self) -> Any:
         """The value; integers are exact."""
-        return json.loads(self)
+        import msgspec
+
+        try:
+            return msgspec.json.decode(self.encode())
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            return slow_value(self.encode("utf-8", "surrogatepass"))
 
 
 def check_program(program: str) -> None:

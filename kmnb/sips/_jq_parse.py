@@ -6,47 +6,14 @@ Everything else is :class:`Unsupported` and left to libjq.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
+from kmnb.sips._jq_nodes import Node, Step, TokenReader, Unsupported
 from kmnb.sips._jq_tokens import Token
-
-
-class Unsupported(Exception):
-    """This program is not one of those that are run here."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step of a path."""
-
-    kind: str
-    """``key``, ``index``, ``slice`` or ``each``."""
-    value: Any = None
-    """The key, the index, or the pair of bounds."""
-    is_quiet: bool = False
-    """Whether an error means no output (``?``)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One node of a program."""
-
-    kind: str
-    """``path``, ``pipe``, ``literal``, ``compare``, ``and``, ``or``, ``math``, ``object``, ``array`` or ``call``."""
-    value: Any = None
-    """Steps, literal, operator, keys, or name."""
-    parts: tuple[Node, ...] = ()
-    """Operands or arguments."""
-
 
 IDENTITY = Node("path", ())
 _COMPARE = frozenset({"==", "!=", "<", "<=", ">", ">="})
-_CALLS: dict[str, int] = {
-    "length": 0, "not": 0, "type": 0, "keys": 0, "add": 0, "min": 0, "max": 0, "first": 0, "last": 0, "values": 0,
-    "select": 1, "map": 1, "has": 1, "startswith": 1, "endswith": 1, "sort_by": 1, "group_by": 1, "unique_by": 1,
-    "min_by": 1, "max_by": 1, "sort": 0, "unique": 0, "reverse": 0, "any": 0, "all": 0, "empty": 0,
-}  # fmt: skip
+_RESERVED = frozenset({"as", "def", "label", "try", "catch", "import", "include", "then", "else", "elif", "end"})
 _CONSTANTS: dict[str, Any] = {"null": None, "true": True, "false": False}
 
 
@@ -75,31 +42,20 @@ def parse_path(tokens: list[Token]) -> tuple[tuple[Step, ...], list[Token]] | No
     return node.value, tokens[reader.place :]
 
 
-class _Reader:
-    def __init__(self, tokens: list[Token]) -> None:
-        self._tokens, self.place = tokens, 0
-
-    @property
-    def next(self) -> Token | None:
-        return self._tokens[self.place] if self.place < len(self._tokens) else None
-
-    def _is(self, *texts: str) -> bool:
-        token = self.next
-        return token is not None and token.kind in ("mark", "name") and token.text in texts
-
-    def _take(self, *texts: str) -> bool:
-        if self._is(*texts):
-            self.place += 1
-            return True
-        return False
-
-    def _need(self, text: str) -> None:
-        if not self._take(text):
-            raise Unsupported(f"{text} is missing")
-
+class _Reader(TokenReader):
     def pipe(self) -> Node:
-        left = self._either()
+        left = self._comma()
         return Node("pipe", None, (left, self.pipe())) if self._take("|") else left
+
+    def _comma(self) -> Node:
+        left = self._alternative()
+        while self._take(","):
+            left = Node("comma", None, (left, self._alternative()))
+        return left
+
+    def _alternative(self) -> Node:
+        left = self._either()
+        return Node("alternative", None, (left, self._alternative())) if self._take("//") else left
 
     def _either(self) -> Node:
         left = self._both()
@@ -131,22 +87,45 @@ class _Reader:
 
     def _product(self) -> Node:
         left = self.postfix()
-        while self._is("*", "/"):
+        while self._is("*", "/", "%"):
             operator = self._tokens[self.place].text
             self.place += 1
-            left = Node("math", operator, (left, self.postfix()))
+            kind = "opaque" if operator == "%" else "math"
+            left = Node(kind, operator, (left, self.postfix()))
         return left
 
     def postfix(self) -> Node:
         node = self._primary()
         steps: list[Step] = []
+        if self._quiet():
+            node = Node("opaque", "?", (node,))
         while (step := self._step()) is not None:
             steps.append(step)
-        if not steps:
+        if steps:
+            plain = node.kind == "path" and not node.parts
+            node = Node("path", (*node.value, *steps)) if plain else Node("path", tuple(steps), (node,))
+        if not self._take("as"):
             return node
-        if node.kind == "path" and not node.parts:
-            return Node("path", (*node.value, *steps))
-        return Node("path", tuple(steps), (node,))
+        name = self._variable()
+        if self._is("("):
+            # The source of a reduce or foreach; its programs follow.
+            return Node("bind", name, (node,))
+        self._need("|")
+        return Node("bind", name, (node, self.pipe()))
+
+    def _variable(self) -> str:
+        token = self.next
+        if token is None or not token.text.startswith("$"):
+            raise Unsupported("a pattern")
+        self.place += 1
+        return token.text
+
+    def _folding(self) -> Node:
+        """Read what follows ``reduce`` or ``foreach``."""
+        source = self.postfix()
+        if source.kind != "bind" or len(source.parts) != 1:
+            raise Unsupported("a source")
+        return Node("fold", source.value, (source.parts[0], *self._arguments()))
 
     def _step(self) -> Step | None:
         token = self.next
@@ -230,19 +209,43 @@ class _Reader:
             return self._object()
         if self._take("-"):
             return Node("math", "-", (Node("literal", 0), self.postfix()))
+        if token.kind in ("text", "format") or self._take(".."):
+            self.place += token.kind in ("text", "format")
+            return Node("opaque", token.text)
         raise Unsupported(token.text)
 
     def _name(self, token: Token) -> Node:
         self.place += 1
         if token.text in _CONSTANTS:
             return Node("literal", _CONSTANTS[token.text])
+        if token.text == "if":
+            return self._if()
+        if token.text in ("reduce", "foreach"):
+            return self._folding()
+        if token.text in _RESERVED:
+            raise Unsupported(token.text)
+        if token.text.startswith("$"):
+            return Node("variable", token.text)
+        return Node("call", token.text, self._arguments())
+
+    def _arguments(self) -> tuple[Node, ...]:
         arguments: list[Node] = []
         if self._take("("):
             arguments.append(self.pipe())
+            while self._take(";"):
+                arguments.append(self.pipe())
             self._need(")")
-        if _CALLS.get(token.text) != len(arguments):
-            raise Unsupported(token.text)
-        return Node("call", token.text, tuple(arguments))
+        return tuple(arguments)
+
+    def _if(self) -> Node:
+        condition = self.pipe()
+        self._need("then")
+        then = self.pipe()
+        if self._take("elif"):
+            return Node("if", None, (condition, then, self._if()))
+        other = self.pipe() if self._take("else") else IDENTITY
+        self._need("end")
+        return Node("if", None, (condition, then, other))
 
     def _object(self) -> Node:
         keys: list[str] = []
@@ -256,7 +259,7 @@ class _Reader:
             self.place += 1
             key = json.loads(token.text) if token.kind == "string" else token.text
             keys.append(key)
-            values.append(self._either() if self._take(":") else Node("path", (Step("key", key),)))
+            values.append(self._alternative() if self._take(":") else Node("path", (Step("key", key),)))
         return Node("object", tuple(keys), tuple(values))
 
 

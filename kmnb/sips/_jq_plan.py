@@ -11,7 +11,8 @@ from typing import Literal
 
 from kmnb.core.walks import Path
 from kmnb.errors import ExpressionError
-from kmnb.sips._jq_parse import Step, parse_path
+from kmnb.sips._jq_nodes import Step
+from kmnb.sips._jq_parse import parse_path
 from kmnb.sips._jq_tokens import Token, inside, segments, source, tokens_of
 from kmnb.sips._json_values import compact
 
@@ -250,7 +251,8 @@ def _folded(program: str, parts: Parts) -> Plan | None:
 def _looks_at_items(parts: Parts) -> bool:
     """Tell whether a program looks only at parts of the elements of its input."""
     from kmnb.sips._jq_eval import Compiler
-    from kmnb.sips._jq_parse import Unsupported, parse
+    from kmnb.sips._jq_nodes import Unsupported
+    from kmnb.sips._jq_parse import parse
     from kmnb.sips._json_values import Need
 
     need = Need()

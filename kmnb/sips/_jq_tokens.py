@@ -108,7 +108,7 @@ def segments(tokens: list[Token]) -> list[list[Token]]:
     return parts
 
 
-_BINDING = frozenset({"as", "def", "label", "reduce", "foreach", "if", "try", "import", "include", "module"})
+_BINDING = frozenset({"as", "def", "label", "reduce", "foreach", "try", "import", "include", "module"})
 
 
 def inside(tokens: list[Token], opening: int = 0) -> list[Token] | None:

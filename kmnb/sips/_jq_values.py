@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import add
 from typing import Any
 
 One = Callable[[Any], Any]
@@ -46,6 +48,9 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
+_NUMBERS = frozenset({int, float})
+
+
 def _is_number(value: Any) -> bool:
     return type(value) is int or type(value) is float
 
@@ -73,10 +78,14 @@ def _arithmetic(operator: str, left: Any, right: Any) -> Any:
         raise Doubt
     else:
         value = left / right
+    return whole(value)
+
+
+def whole(value: Any) -> Any:
+    """Write a whole result of a calculation without a fraction, as jq does."""
     if type(value) is float:
         if value - value != 0:
             raise Doubt
-        # jq writes a whole result of a calculation without a fraction.
         return int(value) if value.is_integer() and abs(value) < 1e17 else value
     return value
 
@@ -113,15 +122,55 @@ def _last(value: Any) -> Any:
     return each(value)[-1] if value else _first(value)
 
 
-def _total(value: Any) -> Any:
-    total: Any = None
-    for item in each(value):
-        total = calculated("+", total, item)
-    return total
+def total(values: list[Any], start: Any = None) -> Any:
+    """Add up numbers, or join texts; null adds nothing."""
+    if {type(value) for value in values} <= _NUMBERS and (start is None or type(start) in _NUMBERS):
+        return whole(reduce(add, values, 0 if start is None and values else start))
+    for value in values:
+        start = calculated("+", start, value)
+    return start
 
 
-def _extreme(choose: Callable[..., Any]) -> One:
-    return lambda value: choose(each(value), key=key_of) if each(value) else None
+def extreme(choose: Callable[..., Any], values: list[Any]) -> Any:
+    """Give the least or the greatest value; null for none."""
+    if len({type(value) for value in values}) == 1 and type(values[0]) in (int, float, str):
+        return choose(values)
+    return choose(values, key=key_of) if values else None
+
+
+def sorted_by(values: list[Any], keys: list[Any]) -> list[int]:
+    """Give the places of values in the order of their keys; equal ones stay in order."""
+    ranks = [key_of(key) for key in keys]
+    return sorted(range(len(values)), key=ranks.__getitem__)
+
+
+def groups_by(values: list[Any], keys: list[Any]) -> list[list[Any]]:
+    """Put values of equal keys together, in the order of the keys."""
+    groups: dict[tuple[int, Any], list[Any]] = {}
+    for value, key in zip(values, keys, strict=True):
+        groups.setdefault(key_of(key), []).append(value)
+    return [groups[rank] for rank in sorted(groups)]
+
+
+def _least_by(values: list[Any], keys: list[Any]) -> Any:
+    ranks = [key_of(key) for key in keys]
+    return values[min(range(len(values)), key=ranks.__getitem__)] if values else None
+
+
+def _greatest_by(values: list[Any], keys: list[Any]) -> Any:
+    # Of equal ones jq takes the last.
+    ranks = [key_of(key) for key in keys]
+    return values[max(reversed(range(len(values))), key=ranks.__getitem__)] if values else None
+
+
+BY: dict[str, Callable[[list[Any], list[Any]], Any]] = {
+    "sort_by": lambda values, keys: [values[place] for place in sorted_by(values, keys)],
+    "group_by": groups_by,
+    "unique_by": lambda values, keys: [group[0] for group in groups_by(values, keys)],
+    "min_by": _least_by,
+    "max_by": _greatest_by,
+}
+"""Functions over the elements of a list and what they are compared by."""
 
 
 def _keys(value: Any) -> list[Any]:
@@ -161,10 +210,11 @@ SIMPLE: dict[str, One] = {
     "not": lambda value: not is_true(value),
     "type": type_of,
     "keys": _keys,
-    "add": _total,
-    "min": _extreme(min),
-    # Of equal maxima jq takes the last; equal scalars cannot be told apart but by 1 and 1.0.
-    "max": _extreme(max),
+    "add": lambda value: total(each(value)),
+    "min": lambda value: extreme(min, each(value)),
+    "max": lambda value: extreme(max, each(value)),
+    "sort": lambda value: BY["sort_by"](each(value), value),
+    "unique": lambda value: BY["unique_by"](each(value), value),
     "first": _first,
     "last": _last,
     "reverse": lambda value: each(value)[::-1],

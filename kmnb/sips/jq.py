@@ -39,7 +39,8 @@ class JqRun:
         if shape == "rows":
             self._plan = Plan("records", lambda place: self._program, body=self._program)
         plan = self._plan
-        self._body = Body(plan.body, is_counted=plan.fold == "count")
+        is_drawn = plan.fold == "emit" or plan.stop is not None
+        self._body = Body(plan.body, is_counted=plan.fold == "count", is_drawn=is_drawn)
         self._rest = Body(plan.rest) if plan.rest is not None else None
         self._folding = self._new_folding()
         if plan.kind == "whole":
