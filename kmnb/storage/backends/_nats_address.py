@@ -66,7 +66,7 @@ def read_address(url: str, options: Mapping[str, Any]) -> Address:
     """
     parts = split_url(url)
     chosen = take_options(parts, options, _OPTIONS)
-    login, server = logins.read_login({**_user_info(url), **{name: chosen[name] for name in logins.OPTIONS}})
+    login, server = logins.read_login(_user_info(url) | {name: chosen[name] for name in logins.OPTIONS if chosen[name]})
     hosts = parts.host or split_url(server or "nats://").host
     if not hosts:
         raise BadRequest(f"store URL {public_url(url)!r}", "it names no host", "Write nats://host:4222")

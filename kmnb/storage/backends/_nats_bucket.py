@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from kmnb.errors import ArtifactNotFound, NotSupported
-from kmnb.storage.backends._nats_layout import stream_name
+from kmnb.storage.backends._nats_layout import CHUNK_BYTES, stream_name
 from kmnb.storage.backends._nats_link import Link
 from kmnb.storage.backends._nats_stream import SECOND, Stream, ensure_stream, find_stream
+
+HEADER_BYTES = 512
+"""Room that the headers of a chunk may need."""
 
 
 class Bucket(Stream):
@@ -20,6 +23,12 @@ class Bucket(Stream):
         subjects = {f"$O.{name}.C.>", f"$O.{name}.M.>"}
         if not subjects <= set(config.get("subjects") or ()):
             raise NotSupported(f"bucket {name}", "its stream is no object store", "Name another bucket in the URL")
+
+    @property
+    def chunk_bytes(self) -> int:
+        """Size of the chunks to write: the usual one, or what the server and the bucket take."""
+        limits = (self.link.max_payload, int(self.config.get("max_msg_size") or 0))
+        return min(CHUNK_BYTES, *(max(1, limit - HEADER_BYTES) for limit in limits if limit > 0))
 
     @classmethod
     async def open(cls, link: Link, name: str, *, ttl_seconds: int | None) -> Bucket:

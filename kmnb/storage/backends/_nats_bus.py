@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from kmnb.core.bounds import MIB
-from kmnb.errors import StoreError
+from kmnb.errors import StoreError, StoreUnavailable
 from kmnb.storage._protocols import BusMessage
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_link import Link
@@ -17,8 +18,8 @@ from kmnb.storage.backends._nats_stream import SECOND, ensure_stream
 _HOUR = 3600
 BATCH = 256
 """Messages asked for at once when the past is read."""
-WAITING_MESSAGES, WAITING_BYTES = 65_536, 64 * MIB
-"""How far a follower may lag behind before it is told that messages were lost."""
+WAITING_MESSAGES, WAITING_BYTES = 16_384, 16 * MIB
+"""How far a follower may lag behind before messages are lost, and it is told so."""
 _STREAMS: Mapping[str, Mapping[str, Any]] = {
     "kubemoot.discuss.": {
         "name": "KUBEMOOT_DISCUSS",
@@ -55,11 +56,15 @@ class NatsBus:
                 raise failures.translate(error, thing, self._link.address.shown) from error
             return
         await self._ensure(subject)
-        message = await self._link.request(subject, data, thing=thing)
         try:
+            message = await self._link.request(subject, data, thing=thing)
             refused = failures.ApiError.of(json.loads(message.data))
         except ValueError:
             raise StoreError(thing, "no stream acknowledged it") from None
+        except StoreUnavailable as error:
+            if not isinstance(error.__cause__, failures.no_responders()):
+                raise
+            raise StoreError(thing, "no stream keeps messages of that subject") from error
         if refused is not None:
             raise failures.translate(refused, thing, self._link.address.shown)
 
@@ -130,28 +135,51 @@ class NatsBus:
             raise failures.translate(error, thing, self._link.address.shown) from error
 
     async def subscribe(self, subject: str) -> AsyncIterator[BusMessage]:
-        """Follow a subject live; see the protocol."""
-        client = await self._link.client()
+        """Follow a subject live; see the protocol.
+
+        Raises:
+            StoreError: The follower lags so far behind that messages were lost.
+        """
+        client, inbox = await self._link.client(), _Inbox(subject)
         try:
-            subscription = await client.subscribe(
-                subject, pending_msgs_limit=WAITING_MESSAGES, pending_bytes_limit=WAITING_BYTES
-            )
+            subscription = await client.subscribe(subject, cb=inbox.put)
             await client.flush()
         except Exception as error:
             raise failures.translate(error, f"subject {subject}", self._link.address.shown) from error
         try:
             while True:
-                message = await _next(subscription)
-                yield BusMessage(message.subject, message.data)
+                yield await inbox.get()
         finally:
             if not client.is_closed:
                 await subscription.unsubscribe()
 
 
-async def _next(subscription: Any) -> Any:
-    from nats.errors import ConnectionClosedError
+class _Inbox:
+    """Messages that a follower has not taken yet; their number and size are bounded."""
 
-    try:
-        return await subscription.next_msg(timeout=None)
-    except ConnectionClosedError:
-        raise asyncio.CancelledError from None
+    def __init__(self, subject: str) -> None:
+        self._subject = subject
+        self._messages: deque[BusMessage] = deque()
+        self._bytes = self._lost = 0
+        self._changed = asyncio.Event()
+
+    async def put(self, message: Any) -> None:
+        """Keep a message; called by nats-py."""
+        if len(self._messages) >= WAITING_MESSAGES or self._bytes + len(message.data) > WAITING_BYTES:
+            self._lost += 1
+        else:
+            self._messages.append(BusMessage(message.subject, message.data))
+            self._bytes += len(message.data)
+        self._changed.set()
+
+    async def get(self) -> BusMessage:
+        """Take the next one; wait for it."""
+        while not self._messages:
+            if self._lost:
+                reason = f"{self._lost} messages were lost: they came faster than they were taken"
+                raise StoreError(f"subject {self._subject}", reason, "Read the history, then follow again")
+            self._changed.clear()
+            await self._changed.wait()
+        message = self._messages.popleft()
+        self._bytes -= len(message.data)
+        return message

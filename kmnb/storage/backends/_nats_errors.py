@@ -72,17 +72,27 @@ def translate(error: BaseException, thing: str, server: str) -> KmnbError:
 
 
 @cache
+def no_responders() -> type[Exception]:
+    """Give the class of nats-py that says that nobody listens to a subject."""
+    from nats.errors import NoRespondersError
+
+    return NoRespondersError
+
+
+@cache
 def _table() -> tuple[_Row, ...]:
     from nats import errors as client
 
     refused = (StoreDenied, "{server} refused the credentials", "Check user, token or creds file")
     lacking = (StoreDenied, "{server} says {text}", "Use credentials that have this right")
+    large = (StoreError, "{server} takes no message of that size", "Raise max_payload there, or store less with it")
     nobody = (StoreUnavailable, "nobody at {server} offers JetStream", _START)
     late = (StoreUnavailable, "{server} did not answer in time", _UP)
     away = (StoreUnavailable, "{server} is not reachable: {text}", _UP)
     return (
         ((), ("permissions violation",), lacking),
         ((client.AuthorizationError,), ("authorization", "authentication"), refused),
+        ((client.MaxPayloadError,), ("maximum payload",), large),
         ((client.NoRespondersError,), (), nobody),
         ((TimeoutError, client.TimeoutError), (), late),
         ((OSError, client.Error), (), away),

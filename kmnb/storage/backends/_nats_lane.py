@@ -265,30 +265,34 @@ class Lanes:
                 return lane
         return None
 
-    async def probe(self) -> None:
-        """Make sure that a server takes us, with TLS where that is required, before nats-py tells it anything.
+    async def warm(self) -> None:
+        """Open the first lane: it tells clearly and at once what is wrong, before nats-py tries anything.
 
         Raises:
-            StoreUnavailable: None is reached.
-            StoreDenied: It refuses, or offers no TLS.
+            StoreUnavailable: No server is reached.
+            StoreDenied: It refuses us, or offers no TLS where that is required.
         """
-        lane = await self._try(self._link.address.servers, "_INBOX.kmnb.probe", thing="NATS server")
-        lane.abort()
+        self._pick()
+        address = self._link.address
+        self._idle.append(await self._try(address.servers, thing=f"NATS server {address.shown}"))
 
     async def _open(self, thing: str) -> Lane:
         client = await self._link.client()
         near = client.connected_url
         urls = [near, *client.servers] if near is not None else client.servers
         servers = (f"{url.scheme}://{url.netloc.rpartition('@')[2]}" for url in urls)
-        return await self._try(servers, client.new_inbox(), thing=thing)
+        return await self._try(servers, thing=thing)
 
-    async def _try(self, servers: Iterable[str], inbox: str, *, thing: str) -> Lane:
+    async def _try(self, servers: Iterable[str], *, thing: str) -> Lane:
+        from nats.nuid import NUID
+
         address = self._link.address
         reason: BaseException = StoreUnavailable(thing, "there is no server")
-        for server in dict.fromkeys(servers):
+        candidates = list(dict.fromkeys(servers))
+        for server in candidates:
             try:
-                async with asyncio.timeout(address.connect_seconds):
-                    return await Lane.open(server, address.login, inbox)
+                async with asyncio.timeout(address.connect_seconds / len(candidates)):
+                    return await Lane.open(server, address.login, f"_INBOX.{NUID().next().decode()}")
             except Exception as error:
                 reason = error
         raise failures.translate(reason, thing, address.shown) from reason

@@ -33,6 +33,7 @@ class Link:
         self._opening = asyncio.Lock()
         self._waiting: dict[str, set[asyncio.Future[Msg]]] = {}
         self.server_version: tuple[int, int] = (0, 0)
+        self.max_payload = 0
         self.requests = 0
         self.received_bytes = 0
 
@@ -80,7 +81,7 @@ class Link:
             reason = _telling(seen, error)
             raise failures.translate(reason, f"NATS server {address.shown}", address.shown) from error
         version = client.connected_server_version
-        self.server_version = (version.major, version.minor)
+        self.server_version, self.max_payload = (version.major, version.minor), client.max_payload
         client.options |= {"max_reconnect_attempts": -1, "reconnect_time_wait": 0.2}
         return client
 
@@ -128,9 +129,7 @@ class Link:
             await asyncio.sleep(PAUSE_SECONDS)
 
     def _may_pass(self, error: Exception) -> bool:
-        from nats.errors import NoRespondersError
-
-        if not isinstance(error, NoRespondersError):
+        if not isinstance(error, failures.no_responders()):
             return True
         # On one server "no responders" is final; in a cluster it also means an election under way.
         client = self._client

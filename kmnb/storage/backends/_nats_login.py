@@ -112,7 +112,7 @@ def read_login(given: Mapping[str, Any]) -> tuple[Login, str | None]:
     """Collect credentials: what was given, else the environment, else the context that one of these names.
 
     Args:
-        given: Values for :data:`OPTIONS`, and what stood in the URL.
+        given: Values for :data:`OPTIONS` that somebody chose, and what stood in the URL.
 
     Returns:
         The login, and the server URL of the context where there is one.
@@ -120,7 +120,7 @@ def read_login(given: Mapping[str, Any]) -> tuple[Login, str | None]:
     Raises:
         BadRequest: A file that was named cannot be read or holds something else.
     """
-    found = {name: value for name, value in given.items() if value not in (None, "", False)}
+    found = dict(given)
     # One way to log in is chosen as a whole: a password of the environment does not belong to a user of the URL.
     has_own = bool({"creds", "nkey", "user", "token", "context"} & found.keys())
     for name, variable in _ENVIRONMENT.items():
@@ -193,8 +193,9 @@ def _read_context(name: str) -> dict[str, Any]:
     import platformdirs
 
     path = Path(platformdirs.user_config_dir("nats", appauthor=False)) / "context" / f"{name}.json"
+    text = _read(path, "NATS context")
     try:
-        settings = json.loads(_read(path, "NATS context"))
+        settings = json.loads(text)
     except ValueError:
         settings = None
     if not isinstance(settings, dict):

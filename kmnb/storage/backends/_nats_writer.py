@@ -18,7 +18,7 @@ from kmnb.storage._threads import in_thread
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_bucket import Bucket
 from kmnb.storage.backends._nats_lane import Lane, Lanes
-from kmnb.storage.backends._nats_layout import CHUNK_BYTES, EVEN, chunk_subject, meta_subject, write_digest, write_meta
+from kmnb.storage.backends._nats_layout import EVEN, chunk_subject, meta_subject, write_digest, write_meta
 from kmnb.storage.backends._nats_leftovers import LEFTOVER_SECONDS
 from kmnb.storage.backends._nats_sender import Broken, ChunkSender
 
@@ -40,7 +40,7 @@ class ObjectWriter:
         self.thing = f"artifact {key!r}"
         self.nuid = NUID().next().decode()
         self.subject = chunk_subject(bucket.name, self.nuid)
-        self._lanes = lanes
+        self._lanes, self._chunk_bytes = lanes, bucket.chunk_bytes
         self._stack = AsyncExitStack()
         self._lane: Lane | None = None
         self._sender = ChunkSender(bucket, self.subject, thing=self.thing)
@@ -57,7 +57,7 @@ class ObjectWriter:
             {
                 "name": self.key,
                 "metadata": extra,
-                "options": {"max_chunk_size": CHUNK_BYTES},
+                "options": {"max_chunk_size": self._chunk_bytes},
                 "bucket": self.bucket.name,
                 "nuid": self.nuid,
                 "size": self._sender.size,
@@ -72,7 +72,7 @@ class ObjectWriter:
     async def _send(self, source: Source, progress: Progress | None) -> bytes:
         digest, total, sender = hashlib.sha256(), known_size(source), self._sender
         begun = asyncio.get_running_loop().time()
-        async with self._stack, self._calm(), aclosing(chunk_groups(source)) as groups:
+        async with self._stack, self._calm(), aclosing(chunk_groups(source, self._chunk_bytes)) as groups:
             async for group in groups:
                 hashing = asyncio.ensure_future(in_thread(partial(_update, digest, group)))
                 try:
@@ -173,21 +173,21 @@ def _update(digest: Any, group: list[bytes]) -> None:
         digest.update(chunk)
 
 
-async def chunk_groups(source: Source) -> AsyncGenerator[list[bytes], None]:
+async def chunk_groups(source: Source, size: int) -> AsyncGenerator[list[bytes], None]:
     """Cut a source into chunks of one size, only the last is smaller; in groups of what came at once."""
     rest = bytearray()
     async with aclosing(blocks(source)) as walk:
         async for block in walk:
             group, start = [], 0
             if rest:
-                start = CHUNK_BYTES - len(rest)
+                start = size - len(rest)
                 rest += block[:start]
-                if len(rest) < CHUNK_BYTES:
+                if len(rest) < size:
                     continue
                 group.append(bytes(rest))
                 rest.clear()
-            whole = start + (len(block) - start) // CHUNK_BYTES * CHUNK_BYTES
-            group += [bytes(block[begin : begin + CHUNK_BYTES]) for begin in range(start, whole, CHUNK_BYTES)]
+            whole = start + (len(block) - start) // size * size
+            group += [bytes(block[begin : begin + size]) for begin in range(start, whole, size)]
             rest += block[whole:]
             if group:
                 yield group

@@ -40,8 +40,7 @@ class NatsBackend:
     async def start(self) -> None:
         """Connect and make what is missing."""
         address = self._address
-        if address.login.tls_required:
-            await self._lanes.probe()
+        await self._lanes.warm()
         discussions = await Bucket.open(self._link, address.bucket, ttl_seconds=TTL_SECONDS)
         named = await Bucket.open(self._link, address.named_bucket, ttl_seconds=None)
         self._discussions, self._named = NatsArea(discussions, self._lanes), NatsArea(named, self._lanes)
