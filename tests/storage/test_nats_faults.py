@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import signal
 import subprocess
@@ -214,16 +215,20 @@ def test_attributes_that_fail_leave_nothing(area: NatsArea) -> None:
     run(asyncio.wait_for(story(), SECONDS))
 
 
-WRITER = """
-import asyncio, sys
+WRITERS = """
+import asyncio, os, sys
 from kmnb.storage import open_backend
 async def main():
     backend = await open_backend(sys.argv[1])
     data = bytes(1024 * 1024) * 12
-    print("begins", flush=True)
+    os.write(1, b"%d\\n" % os.getpid())
     for number in range(1000):
         await backend.discussions.put(f"k{number}", data)
-asyncio.run(main())
+for line in sys.stdin:
+    if os.fork() == 0:
+        asyncio.run(main())
+    os.wait()
+    os.write(1, b"dead\\n")
 """
 
 
@@ -240,13 +245,17 @@ def test_a_writer_that_is_killed_at_any_moment_leaves_nothing_half_written(serve
             await area.delete(info.key)
         await backend.close()
 
-    for _ in range(20):
-        writer = subprocess.Popen([sys.executable, "-c", WRITER, url], stdout=subprocess.PIPE, cwd=ROOT)
-        assert writer.stdout.readline() == b"begins\n"
-        time.sleep(rng.random() * 0.15)
-        writer.send_signal(signal.SIGKILL)
-        writer.communicate(timeout=SECONDS)
-        run(asyncio.wait_for(check(), SECONDS))
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", WRITERS, url], stdin=pipe, stdout=pipe, cwd=ROOT) as writers:
+        for _ in range(20):
+            writers.stdin.write(b"go\n")
+            writers.stdin.flush()
+            pid = int(writers.stdout.readline())
+            time.sleep(rng.random() * 0.15)
+            os.kill(pid, signal.SIGKILL)
+            assert writers.stdout.readline() == b"dead\n"
+            run(asyncio.wait_for(check(), SECONDS))
+        writers.stdin.close()
 
     async def collect() -> None:
         backend = await open_backend(url)
@@ -317,7 +326,7 @@ def test_a_write_goes_on_when_the_server_comes_back_and_stores_everything_once(
 
 def test_what_a_server_that_stays_away_was_asked_ends_in_time(own_server: NatsServer, quick: None) -> None:
     async def story() -> None:
-        backend = await open_backend(fresh(own_server.url, request_seconds=0.5))
+        backend = await open_backend(fresh(own_server.url, request_seconds=0.5, connect_seconds=0.5))
         area = backend.discussions
         info = await area.put("x", DATA)
         walk = area.stream("x")

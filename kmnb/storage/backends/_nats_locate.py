@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left, bisect_right, insort
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TypeVar
@@ -20,6 +21,8 @@ T = TypeVar("T")
 
 KNOWN_OBJECTS = 64
 """Objects whose chunk sizes are kept."""
+STEPS_MAX = 512
+"""Chunks that are stepped over by their headers when a place is searched for."""
 POINTS_MAX = 256
 """Places that are kept of an object whose chunks lie between those of others."""
 SIZES_BATCH = 4096
@@ -140,6 +143,14 @@ class Locator:
         for turn in range(128):
             if low[1] == wanted or high[0] - low[0] <= 1:
                 break
+            if (
+                turn < 3
+                and low[1] - wanted <= STEPS_MAX
+                and (there := await self._step_to(place, low, wanted=wanted, key=key))
+            ):
+                low = (there, wanted)
+                insort(points, low)
+                break
             middle = low[0] + (low[1] - wanted) * (high[0] - low[0]) // (low[1] - high[1])
             middle = min(max(middle, low[0] + 1), high[0] - 1) if turn % 3 < 2 else (low[0] + high[0]) // 2
             point = await self._ask(place, middle, points=points, key=key)
@@ -148,6 +159,17 @@ class Locator:
         if (count := (await self._ask(place, 1, points=points, key=key))[1]) != place.chunks:
             raise DigestMismatch(f"artifact {key!r}", f"{count} chunks are there instead of {place.chunks}")
         return low[0]
+
+    async def _step_to(self, place: Place, low: tuple[int, int], *, wanted: int, key: str) -> int | None:
+        """Go from a place to a chunk a few steps behind, by headers only; None where that cannot be done."""
+        feed = ConsumerFeed(self._bucket, place.chunk_subject, thing=f"artifact {key!r}", headers_only=True)
+        steps = low[1] - wanted + 1
+        with suppress(KmnbError, OSError, TimeoutError):
+            async with self._lanes.lane(f"artifact {key!r}") as lane:
+                await feed.start(low[0], lasting_seconds=1)
+                sizes = await _Sizes(feed, lane).collect(steps, self._bucket.link.address.request_seconds)
+                return sizes[-1][0] if len(sizes) == steps else None
+        return None
 
     def learn(self, place: Place, sequence: int, rank: int) -> None:
         """Take note of how many chunks lie at or after a place."""
