@@ -23,7 +23,7 @@ from kmnb.storage._ranges import check_range, same_object
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_bucket import Bucket
 from kmnb.storage.backends._nats_chunks import ChunkReader
-from kmnb.storage.backends._nats_lane import Lanes
+from kmnb.storage.backends._nats_lanes import Lanes
 from kmnb.storage.backends._nats_layout import (
     Meta,
     Place,

@@ -14,7 +14,7 @@ from kmnb.errors import DigestMismatch, StoreUnavailable
 from kmnb.storage._threads import in_thread
 from kmnb.storage.backends._nats_bucket import Bucket
 from kmnb.storage.backends._nats_feeds import ConsumerFeed, DirectFeed, Feed
-from kmnb.storage.backends._nats_lane import Lanes
+from kmnb.storage.backends._nats_lanes import Lanes
 from kmnb.storage.backends._nats_layout import Place
 from kmnb.storage.backends._nats_locate import Layout, Locator
 from kmnb.storage.backends._nats_transfer import ChunkTransfer, Gap, Lost

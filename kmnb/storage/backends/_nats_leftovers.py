@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from kmnb.storage.backends._nats_bucket import Bucket
-from kmnb.storage.backends._nats_lane import Lanes
+from kmnb.storage.backends._nats_lanes import Lanes
 from kmnb.storage.backends._nats_layout import chunk_subject, read_meta
 from kmnb.storage.backends._nats_lister import Lister, in_groups
 from kmnb.storage.backends._nats_stream import Stored

@@ -14,7 +14,8 @@ from typing import Generic, TypeVar
 
 from kmnb.errors import StoreUnavailable
 from kmnb.storage.backends import _nats_errors as failures
-from kmnb.storage.backends._nats_lane import Lane, Lanes
+from kmnb.storage.backends._nats_lane import Lane
+from kmnb.storage.backends._nats_lanes import Lanes
 from kmnb.storage.backends._nats_layout import read_time
 from kmnb.storage.backends._nats_stream import Stored, Stream
 from kmnb.storage.backends._nats_wire import Frame

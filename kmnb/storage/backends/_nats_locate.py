@@ -13,7 +13,8 @@ from typing import TypeVar
 from kmnb.errors import DigestMismatch, KmnbError
 from kmnb.storage.backends._nats_bucket import Bucket
 from kmnb.storage.backends._nats_feeds import ConsumerFeed
-from kmnb.storage.backends._nats_lane import Lane, Lanes
+from kmnb.storage.backends._nats_lane import Lane
+from kmnb.storage.backends._nats_lanes import Lanes
 from kmnb.storage.backends._nats_layout import Place
 from kmnb.storage.backends._nats_wire import Frame
 

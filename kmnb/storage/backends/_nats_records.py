@@ -14,7 +14,7 @@ from kmnb.storage._keys import check_key, check_prefix
 from kmnb.storage._protocols import Record
 from kmnb.storage._records import check_value
 from kmnb.storage.backends import _nats_errors as failures
-from kmnb.storage.backends._nats_lane import Lanes
+from kmnb.storage.backends._nats_lanes import Lanes
 from kmnb.storage.backends._nats_link import Link
 from kmnb.storage.backends._nats_lister import Lister, in_groups
 from kmnb.storage.backends._nats_stream import Stream, ensure_stream

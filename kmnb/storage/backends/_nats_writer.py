@@ -17,7 +17,8 @@ from kmnb.storage._source import blocks, final_attributes, known_size
 from kmnb.storage._threads import in_thread
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_bucket import Bucket
-from kmnb.storage.backends._nats_lane import Lane, Lanes
+from kmnb.storage.backends._nats_lane import Lane
+from kmnb.storage.backends._nats_lanes import Lanes
 from kmnb.storage.backends._nats_layout import EVEN, chunk_subject, meta_subject, write_digest, write_meta
 from kmnb.storage.backends._nats_leftovers import LEFTOVER_SECONDS
 from kmnb.storage.backends._nats_sender import Broken, ChunkSender

@@ -17,7 +17,7 @@ from kmnb.storage.backends._nats_address import Address, read_address
 from kmnb.storage.backends._nats_area import NatsArea
 from kmnb.storage.backends._nats_bucket import Bucket
 from kmnb.storage.backends._nats_bus import NatsBus
-from kmnb.storage.backends._nats_lane import Lanes
+from kmnb.storage.backends._nats_lanes import Lanes
 from kmnb.storage.backends._nats_layout import read_time
 from kmnb.storage.backends._nats_leftovers import collect_leftovers
 from kmnb.storage.backends._nats_link import Link
