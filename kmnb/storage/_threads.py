@@ -80,6 +80,18 @@ async def in_thread(call: Callable[[], T]) -> T:
     return await settle(asyncio.wrap_future(_pool.submit(call)))
 
 
+async def in_threads(*calls: Callable[[], Any]) -> None:
+    """Run short blocking calls at the same time and wait for all of them, also when cancelled or when one fails.
+
+    Args:
+        calls: See :func:`in_thread`. The error of the first that failed, in this order, is raised.
+    """
+    futures = [asyncio.wrap_future(_pool.submit(call)) for call in calls]
+    for answer in await settle(asyncio.gather(*futures, return_exceptions=True)):
+        if isinstance(answer, BaseException):
+            raise answer
+
+
 async def settle(inner: asyncio.Future[T]) -> T:
     """Wait for something that must not be left half done: when cancelled, only raise after it has ended."""
     try:

@@ -82,9 +82,19 @@ class Staged:
         self.path = os.path.join(folder, secrets.token_hex(16))
         self.file = -1
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a file that was not yet discarded."""
+        return self.file >= 0
+
     def open(self) -> Staged:
-        """Make the file."""
-        self.file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        """Make the file, and its folder where somebody removed it."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        try:
+            self.file = os.open(self.path, flags, 0o666)
+        except FileNotFoundError:
+            make_folders(os.path.dirname(self.path))
+            self.file = os.open(self.path, flags, 0o666)
         fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return self
 

@@ -7,10 +7,8 @@ which nobody lists or reads and the next one who opens the store collects.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -19,7 +17,7 @@ from typing import Any
 
 from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.core.metadata import Capability, ObjectInfo
-from kmnb.errors import AlreadyExists, BadRequest, DigestMismatch, StoreUnavailable
+from kmnb.errors import BadRequest, DigestMismatch, StoreUnavailable
 from kmnb.storage._keys import check_key, check_prefix
 from kmnb.storage._protocols import Attributes, Progress, Source
 from kmnb.storage._ranges import check_range, same_object
@@ -27,9 +25,10 @@ from kmnb.storage._source import blocks, final_attributes, known_size
 from kmnb.storage._threads import in_thread
 from kmnb.storage._urls import split_url, take_options
 from kmnb.storage.backends import _file_disk as disk
-from kmnb.storage.backends._file_format import ObjectFile, Tally
+from kmnb.storage.backends._file_format import ObjectFile
 from kmnb.storage.backends._file_paths import object_path
 from kmnb.storage.backends._file_records import FileRecords
+from kmnb.storage.backends._file_transfer import Reader, Writer
 from kmnb.storage.backends._file_walk import walk
 
 
@@ -52,25 +51,17 @@ class FileArea:
         progress: Progress | None = None,
     ) -> ObjectInfo:
         """Store an object durably; see ``ObjectArea.put``."""
-        path, thing, total = self._path(key), f"artifact {key!r}", known_size(source)
-        if create_only and await in_thread(lambda: os.path.exists(path)):
-            raise AlreadyExists(thing, "the key is taken", "Choose another key")
-        staged, tally = disk.Staged(self._staging), Tally()
+        writer = Writer(self._staging, self._path(key), key=key, create_only=create_only)
+        total = known_size(source)
         try:
-            with disk.disk_errors(thing):
-                await in_thread(staged.open)
             async with aclosing(blocks(source)) as walk_source:
                 async for block in walk_source:
-                    with disk.disk_errors(thing):
-                        await in_thread(partial(_append, staged, tally, block))
+                    await writer.write(block)
                     if progress is not None:
-                        progress(tally.size, total)
-            kept = final_attributes(attributes)
-            tail, footer = tally.tail(kept, time.time_ns())
-            await in_thread(lambda: _publish(staged, tail, path, create_only=create_only, thing=thing))
+                        progress(writer.size, total)
+            return await writer.publish(final_attributes(attributes))
         finally:
-            await in_thread(staged.discard)
-        return footer.info(key, kept)
+            await writer.close()
 
     async def get_range(self, key: str, start: int, end: int, *, info: ObjectInfo | None = None) -> bytes:
         """Read some bytes and check the blocks that hold them; see ``ObjectArea.get_range``."""
@@ -87,7 +78,7 @@ class FileArea:
 
     async def stream(self, key: str, *, info: ObjectInfo | None = None) -> AsyncIterator[bytes]:
         """Read all of it, checked; see ``ObjectArea.stream``."""
-        reader = _Reader(self._path(key), key)
+        reader = Reader(self._path(key), key)
         try:
             size = await in_thread(partial(reader.open, info))
             for start in range(0, size, WINDOW_BYTES):
@@ -125,48 +116,6 @@ class FileArea:
                 disk.remove_empty(os.path.dirname(path), self._top)
 
         await in_thread(remove)
-
-
-def _publish(staged: disk.Staged, tail: bytes, path: str, *, create_only: bool, thing: str) -> None:
-    with disk.disk_errors(thing):
-        staged.write(tail)
-        try:
-            staged.publish(path, create_only=create_only)
-        except FileExistsError:
-            raise AlreadyExists(thing, "the key is taken", "Choose another key") from None
-
-
-def _append(staged: disk.Staged, tally: Tally, block: bytes | memoryview) -> None:
-    staged.write(block)
-    tally.feed(block)
-
-
-class _Reader:
-    """An object that is read from its first to its last byte."""
-
-    def __init__(self, path: str, key: str) -> None:
-        self._path, self._key, self._file = path, key, -1
-        self._sha = hashlib.sha256()
-
-    def open(self, info: ObjectInfo | None) -> int:
-        with disk.disk_errors(f"artifact {self._key!r}"):
-            self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-            self._object = ObjectFile(self._file, self._key)
-        same_object(self._object.info(), info)
-        return self._object.footer.size
-
-    def window(self, start: int) -> bytes:
-        with disk.disk_errors(f"artifact {self._key!r}"):
-            window = self._object.read(start, start + WINDOW_BYTES)
-        self._sha.update(window)
-        return window
-
-    def check(self) -> None:
-        self._object.check(self._sha.digest())
-
-    def close(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
 
 
 def _listed(key: str, path: str) -> ObjectInfo | None:

@@ -1,0 +1,146 @@
+"""One object on its way into a file, or out of one."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Mapping
+from functools import partial
+
+from kmnb.core.bounds import WINDOW_BYTES
+from kmnb.core.metadata import ObjectInfo
+from kmnb.errors import AlreadyExists
+from kmnb.storage._ranges import same_object
+from kmnb.storage._threads import in_thread, in_threads
+from kmnb.storage.backends._file_disk import Staged, disk_errors
+from kmnb.storage.backends._file_format import ObjectFile, Tally
+
+PARALLEL_BYTES = 256 * 1024
+"""Blocks of at least this size are written and digested at the same time."""
+
+
+class Writer:
+    """An object that is being written.
+
+    Args:
+        staging: Folder for files under way.
+        path: Path that it gets.
+        key: The object, for errors.
+        create_only: Whether that path must be free.
+    """
+
+    def __init__(self, staging: str, path: str, *, key: str, create_only: bool) -> None:
+        self._staged, self._tally = Staged(staging), Tally()
+        self._path, self._key, self._create_only = path, key, create_only
+        self._thing = f"artifact {key!r}"
+        self._begun = False
+
+    @property
+    def size(self) -> int:
+        """Bytes so far."""
+        return self._tally.size
+
+    def _taken(self) -> AlreadyExists:
+        return AlreadyExists(self._thing, "the key is taken", "Choose another key")
+
+    def _begin(self) -> None:
+        if self._begun:
+            return
+        if self._create_only and os.path.exists(self._path):
+            raise self._taken()
+        self._staged.open()
+        self._begun = True
+
+    def _append(self, block: bytes | memoryview) -> None:
+        with disk_errors(self._thing):
+            self._begin()
+            self._staged.write(block)
+
+    def _both(self, block: bytes | memoryview) -> None:
+        self._append(block)
+        self._tally.feed(block)
+
+    async def write(self, block: bytes | memoryview) -> None:
+        """Append bytes.
+
+        Raises:
+            AlreadyExists: The path is taken already.
+            StoreError: The disk is full, or another trouble of it.
+        """
+        if len(block) < PARALLEL_BYTES:
+            await in_thread(partial(self._both, block))
+        else:
+            await in_threads(partial(self._append, block), partial(self._tally.feed, block))
+
+    async def publish(self, attributes: Mapping[str, str]) -> ObjectInfo:
+        """Give the object its name, durably.
+
+        Args:
+            attributes: What is kept with it.
+
+        Returns:
+            Its facts.
+
+        Raises:
+            AlreadyExists: Somebody else was faster.
+        """
+        return await in_thread(partial(self._publish, attributes))
+
+    def _publish(self, attributes: Mapping[str, str]) -> ObjectInfo:
+        tail, footer = self._tally.tail(attributes, time.time_ns())
+        self._append(tail)
+        with disk_errors(self._thing):
+            try:
+                self._staged.publish(self._path, create_only=self._create_only)
+            except FileExistsError:
+                raise self._taken() from None
+            self._staged.discard()
+        return footer.info(self._key, attributes)
+
+    async def close(self) -> None:
+        """Remove what was not published."""
+        if self._staged.is_open:
+            await in_thread(self._staged.discard)
+
+
+class Reader:
+    """An object that is read from its first to its last byte."""
+
+    def __init__(self, path: str, key: str) -> None:
+        self._path, self._key, self._file = path, key, -1
+        self._sha = hashlib.sha256()
+
+    def open(self, info: ObjectInfo | None) -> int:
+        """Open it and give its size.
+
+        Raises:
+            ArtifactNotFound: No such object.
+            DigestMismatch: Damaged, or not the one of ``info``.
+        """
+        with disk_errors(f"artifact {self._key!r}"):
+            self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            self._object = ObjectFile(self._file, self._key)
+        same_object(self._object.info(), info)
+        return self._object.footer.size
+
+    def window(self, start: int) -> bytes:
+        """Read the window that begins there; windows are asked for in order."""
+        with disk_errors(f"artifact {self._key!r}"):
+            window = self._object.read(start, start + WINDOW_BYTES)
+        self._sha.update(window)
+        return window
+
+    def check(self) -> None:
+        """Compare the digest of all windows with the stored one.
+
+        Raises:
+            DigestMismatch: They differ.
+        """
+        self._object.check(self._sha.digest())
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
