@@ -1,13 +1,12 @@
 """The one place that calls obstore: a bucket, or the memory of this process, as coroutines.
 
 obstore is called blocking in worker threads, since its own coroutines can abort the process at exit. Its errors
-become those of kmnb by one table; its messages are not passed on whole, since they hold URLs.
+become those of kmnb by one table, in ``backends/_bucket_errors``.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,19 +15,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 import obstore
-from obstore import exceptions as foreign
 
-from kmnb.errors import (
-    AlreadyExists,
-    ArtifactNotFound,
-    KmnbError,
-    NotSupported,
-    StoreDenied,
-    StoreUnavailable,
-    VersionConflict,
-)
+from kmnb.errors import ArtifactNotFound
 from kmnb.storage._feed import Feed
 from kmnb.storage._threads import in_thread_detached
+from kmnb.storage.backends._bucket_errors import ConnectionLost, translate
 
 T = TypeVar("T")
 
@@ -37,56 +28,16 @@ PART_BYTES = 8 * 1024 * 1024
 PARTS_UNDER_WAY = 3
 """Parts that are sent at once; with the one being filled they bound the memory of an upload."""
 _METADATA = "kmnb"
-
-_ERRORS: tuple[tuple[type[BaseException], type[KmnbError], str, str], ...] = (
-    (foreign.AlreadyExistsError, AlreadyExists, "the key is taken", "Choose another key"),
-    (foreign.PreconditionError, VersionConflict, "it is not as expected", "Read it again and decide anew"),
-    (foreign.PermissionDeniedError, StoreDenied, "permission denied", "Check what the credentials may do"),
-    (foreign.UnauthenticatedError, StoreDenied, "the credentials were refused", "Check the credentials"),
-    (foreign.NotSupportedError, NotSupported, "the store does not support it", ""),
-)
-_ANSWERS: tuple[tuple[re.Pattern[str], type[KmnbError], str, str], ...] = (
-    (re.compile(r"NoSuchBucket|ContainerNotFound|bucket does not exist"), StoreUnavailable,
-     "the bucket does not exist", "Make the bucket, or check the URL"),
-    (re.compile(r"status code: 40[13]|AuthorizationFailure|InvalidAccessKeyId|SignatureDoesNotMatch"), StoreDenied,
-     "the credentials were refused", "Check the credentials and what they may do"),
-    (re.compile(r"status code: 412"), VersionConflict, "it is not as expected", "Read it again and decide anew"),
-    (re.compile(r"[Cc]redential|metadata service|169\.254|instance metadata|oauth2|imds"), StoreDenied,
-     "no usable credentials were found", "Set them in the environment or in a profile"),
-    (re.compile(r"tim(?:ed|e) ?out|TimedOut", re.IGNORECASE), StoreUnavailable,
-     "it did not answer in time", "Check the network and the endpoint"),
-    (re.compile(r"error sending request|[Cc]onnect"), StoreUnavailable,
-     "it cannot be reached", "Check the endpoint and the network"),
-)  # fmt: skip
-_NOT_FOUND = (ArtifactNotFound, "there is none: never existed, deleted or expired", "List the keys near it")
-_STATUS = re.compile(r"status code: (\d{3}[A-Za-z ]*)")
-
-
-def _translate(thing: str, error: BaseException) -> KmnbError | None:
-    """Give kmnb's error for a foreign one; None for what is no store's fault."""
-    text = str(error)
-    for pattern, kind, reason, step in _ANSWERS[:1]:
-        if pattern.search(text):
-            return kind(thing, reason, step)
-    if isinstance(error, FileNotFoundError):
-        return _NOT_FOUND[0](thing, *_NOT_FOUND[1:])
-    for foreign_kind, kind, reason, step in _ERRORS:
-        if isinstance(error, foreign_kind):
-            return kind(thing, reason, step)
-    if not isinstance(error, foreign.BaseError | OSError):
-        return None
-    status = _STATUS.search(text)
-    for pattern, kind, reason, step in _ANSWERS:
-        if pattern.search(text):
-            return kind(thing, f"{reason} ({status[1]})" if status else reason, step)
-    return StoreUnavailable(thing, f"the store answered {status[1]}" if status else "the store failed", "Try again")
+RESEND_PAUSES = (0.1, 0.5)
+"""Seconds before a small write whose connection broke is sent again; whoever wrote knows its own bytes again."""
 
 
 async def _call(thing: str, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
     try:
         return await in_thread_detached(partial(function, *args, **kwargs))
-    except Exception as error:
-        ours = _translate(thing, error)
+    except BaseException as error:
+        # A panic of the library is no Exception; it is the store's fault all the same.
+        ours = translate(thing, error)
         if ours is None:
             raise
         raise ours from None
@@ -132,7 +83,9 @@ class Bucket:
     async def put(
         self, path: str, data: bytes, *, thing: str, mode: Any = "overwrite", metadata: str | None = None
     ) -> dict[str, str]:
-        """Store bytes at once.
+        """Store bytes at once; they are sent again when the connection breaks.
+
+        A conditional write that was sent again may meet its own first success: the caller compares.
 
         Args:
             path: Full path.
@@ -150,12 +103,22 @@ class Bucket:
         """
         attributes = {} if metadata is None else {_METADATA: metadata}
         options: dict[str, Any] = {"mode": mode, "use_multipart": False, "attributes": attributes}
+        for pause in RESEND_PAUSES:
+            try:
+                return _revision(await _call(thing, obstore.put, self._store, path, data, **options))
+            except ConnectionLost:
+                await asyncio.sleep(pause)
         return _revision(await _call(thing, obstore.put, self._store, path, data, **options))
 
-    async def upload(self, path: str, blocks: AsyncIterator[bytes | memoryview], *, thing: str) -> None:
+    async def upload(self, path: str, blocks: AsyncIterator[bytes | memoryview], *, thing: str, metadata: str) -> None:
         """Store a stream in parts; what was sent is thrown away when it fails or is cancelled."""
         feed = Feed(PART_BYTES)
-        options: dict[str, Any] = {"use_multipart": True, "chunk_size": PART_BYTES, "max_concurrency": PARTS_UNDER_WAY}
+        options: dict[str, Any] = {
+            "use_multipart": True,
+            "chunk_size": PART_BYTES,
+            "max_concurrency": PARTS_UNDER_WAY,
+            "attributes": {_METADATA: metadata},
+        }
         sending = asyncio.ensure_future(_call(thing, obstore.put, self._store, path, iter(feed), **options))
         try:
             async for block in blocks:

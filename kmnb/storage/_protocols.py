@@ -195,6 +195,9 @@ class Backend(Protocol):
     async def describe(self) -> dict[str, Any]:
         """Facts for ``doctor``: server, versions, TTL, usage, warnings. No secrets."""
 
+    async def collect(self) -> int:
+        """Remove what killed writers left, which nobody lists or reads; gives the number of things removed."""
+
     async def close(self) -> None:
         """Let go of connections, threads and files. Closing twice is harmless."""
 

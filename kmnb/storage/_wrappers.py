@@ -107,6 +107,10 @@ class WrappedBackend:
         """Give facts for ``doctor``."""
         return await self._inner.describe()
 
+    async def collect(self) -> int:
+        """Remove what killed writers left."""
+        return await self._inner.collect()
+
     async def close(self) -> None:
         """Close the store."""
         await self._inner.close()
@@ -203,6 +207,10 @@ class ReadOnlyBackend(WrappedBackend):
         discussions, named = _ReadOnlyArea(inner.discussions), _ReadOnlyArea(inner.named)
         records = cast("RecordArea", _ReadOnlyRecords(inner.records))
         super().__init__(inner, discussions=discussions, named=named, records=records)
+
+    async def collect(self) -> int:
+        """Remove nothing."""
+        return 0
 
 
 class _RetryingArea(WrappedArea):

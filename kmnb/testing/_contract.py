@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from kmnb.testing._contract_keys import KeyContract
 from kmnb.testing._contract_machine import MachineContract
+from kmnb.testing._contract_processes import ProcessContract
 from kmnb.testing._contract_races import RaceContract
 from kmnb.testing._contract_records import RecordContract
 from kmnb.testing._contract_verbs import VerbContract
 
 
-class StoreContract(VerbContract, KeyContract, RecordContract, RaceContract, MachineContract):
+class StoreContract(VerbContract, KeyContract, RecordContract, RaceContract, ProcessContract, MachineContract):
     """Everything that a backend guarantees; run by pytest in a subclass whose name begins with ``Test``."""

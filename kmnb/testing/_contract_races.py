@@ -1,37 +1,29 @@
-"""Many at once: threads, processes, cancelled and killed writers."""
+"""Many at once: threads, readers beside writers, cancelled calls."""
 
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-import os
 import threading
 import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 
 from kmnb._bridge import run
-from kmnb.core.metadata import Capability
 from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch
-from kmnb.storage import Store, open_store
+from kmnb.storage import Store
 from kmnb.storage._protocols import Backend
 from kmnb.testing._contract_base import MIB, ContractBase, content, within
 
 WRITERS = 50
 """Writers that race for one name."""
-OPENING = 8
-"""Processes that open the store at the same time."""
-ANSWER_SECONDS = 60
-"""How long a process may take for a step."""
 CANCEL_SECONDS = 0.5
 """How long a cancelled call may take to let go, with room for a busy machine; the budget is 0.2 s."""
 
 
 class RaceContract(ContractBase):
-    """Races, cancelling, and what another process sees."""
+    """Races within a process, and cancelling."""
 
     writers = WRITERS
 
@@ -41,44 +33,15 @@ class RaceContract(ContractBase):
         writers = self.writers if size < MIB else 4
         start = threading.Barrier(writers)
 
-        def create(number: int) -> bool:
+        def race(number: int) -> bool:
             start.wait(60)
-            return _create(store, number, size=size)
+            return create(store, number, size=size)
 
         with ThreadPoolExecutor(writers) as pool:
-            won = list(pool.map(create, range(writers)))
+            won = list(pool.map(race, range(writers)))
         assert won.count(True) == 1
         assert b"".join(store.stream("race")) == content(size, won.index(True))
         assert store.head("race").attributes == {"writer": str(won.index(True))}
-
-    def test_one_of_many_processes_creates_a_name(self, store: Store, url: str) -> None:
-        """Exactly one process wins, and what is there is what it wrote."""
-        if Capability.CROSS_PROCESS not in store.capabilities:
-            assert self.scheme == "memory"
-            return
-        children: list[tuple[Any, Any]] = []
-        for number in range(self.writers):
-            children.append(_start(_race, url, number))
-            if number >= OPENING:
-                assert _told(children[number - OPENING][1]) == "ready"
-        assert [_told(pipe) for _, pipe in children[-OPENING:]] == ["ready"] * OPENING
-        for _, pipe in children:
-            pipe.send("go")
-        won = [_told(pipe) for _, pipe in children]
-        for child, _ in children:
-            child.join(30)
-        assert sorted(won) == [False] * (self.writers - 1) + [True]
-        assert b"".join(store.stream("race")) == content(1000, won.index(True))
-
-    def test_another_process_reads_what_was_written(self, store: Store, url: str) -> None:
-        """Bytes, attributes and listing are the same in a second process."""
-        store.put("a/b", content(70_000), attributes={"preview": "é"})
-        if Capability.CROSS_PROCESS not in store.capabilities:
-            assert self.scheme == "memory"
-            return
-        child, here = _start(_read, url)
-        assert _told(here) == (content(70_000), {"preview": "é"}, ["a/b"])
-        child.join(30)
 
     @pytest.mark.parametrize("before", [0, 100_000, 20 * MIB])
     def test_a_cancelled_put_leaves_nothing(self, store: Store, backend: Backend, before: int) -> None:
@@ -160,48 +123,10 @@ class RaceContract(ContractBase):
             assert all(pool.map(read, range(64)))
 
 
-def _create(store: Store, number: int, *, size: int) -> bool:
+def create(store: Store, number: int, *, size: int) -> bool:
+    """Try to create ``race``; tells whether it worked."""
     try:
         store.put("race", content(size, number), create_only=True, attributes={"writer": str(number)})
     except AlreadyExists:
         return False
     return True
-
-
-def _start(work: Any, *arguments: Any) -> tuple[Any, Any]:
-    """Start a child and give it with this end of a pipe to it.
-
-    It is forked from a process that has kmnb loaded already and no thread; credentials are told to it anew.
-    """
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["kmnb.testing._contract_races", "kmnb.storage._obstore"])
-    here, there = context.Pipe()
-    child = context.Process(target=_child, args=(dict(os.environ), work, (*arguments, there)), daemon=True)
-    child.start()
-    there.close()
-    return child, here
-
-
-def _child(environment: dict[str, str], work: Any, arguments: tuple[Any, ...]) -> None:
-    os.environ.update(environment)
-    work(*arguments)
-
-
-def _told(pipe: Any) -> Any:
-    """What a child says next, within a bounded time."""
-    assert pipe.poll(ANSWER_SECONDS), "a child said nothing in time"
-    return pipe.recv()
-
-
-def _race(url: str, number: int, pipe: Any) -> None:
-    """One writer, in a process of its own."""
-    with open_store(url) as store:
-        pipe.send("ready")
-        _told(pipe)
-        pipe.send(_create(store, number, size=1000))
-
-
-def _read(url: str, pipe: Any) -> None:
-    with open_store(url) as store:
-        data, info = b"".join(store.stream("a/b")), store.head("a/b")
-        pipe.send((data, dict(info.attributes), [found.key for found in store.list()]))

@@ -17,6 +17,7 @@ from kmnb.storage._protocols import Record
 from kmnb.storage._records import check_value
 from kmnb.storage.backends._bucket_area import BucketArea
 from kmnb.storage.backends._bucket_layout import Facts, Paths, pack_facts, read_facts
+from kmnb.storage.backends._bucket_leftovers import collect_leftovers
 
 _NONCE_BYTES = 8
 # Begins every record, so that its ETag, which may be a digest of its bytes, changes with every write.
@@ -112,6 +113,10 @@ class BucketBackend:
     async def describe(self) -> dict[str, Any]:
         """Tell what kind of store it is."""
         return {"kind": self.url.partition(":")[0], "url": self.url, "warnings": []}
+
+    async def collect(self) -> int:
+        """Remove parts and facts that no object points to; two requests for each large object that is a day old."""
+        return await collect_leftovers(self._bucket, self._prefix, now=await self.now())
 
     async def close(self) -> None:
         """Nothing is held open."""

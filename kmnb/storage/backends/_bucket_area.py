@@ -67,7 +67,9 @@ class BucketArea:
                 before = await self._before(path, thing, create_only=create_only)
             try:
                 if data is None:
-                    await self._bucket.upload(self._parts + facts.identity, intake.rest(), thing=thing)
+                    owner = pack_facts(Facts(facts.identity, "", key=path))
+                    parts = self._parts + facts.identity
+                    await self._bucket.upload(parts, intake.rest(), thing=thing, metadata=owner)
                     facts = replace(facts, size=intake.size)
                 facts = replace(facts, digest=intake.digest(), attributes=final_attributes(attributes))
                 work = self._publish(path, data or b"", facts, create_only=create_only, thing=thing)
@@ -94,7 +96,8 @@ class BucketArea:
         kept = fit_facts(facts, self._limit)
         if kept.apart:
             told = json.dumps({"attributes": dict(facts.attributes)}).encode()
-            await self._bucket.put(self._facts + facts.identity, told, thing=thing)
+            owner = pack_facts(Facts(facts.identity, "", key=path))
+            await self._bucket.put(self._facts + facts.identity, told, thing=thing, metadata=owner)
         mode = "create" if create_only else "overwrite"
         try:
             await self._bucket.put(path, data, mode=mode, metadata=pack_facts(kept), thing=thing)

@@ -17,17 +17,20 @@ class TestS3(StoreContract):
     scheme = "s3"
     many = 200
     machine_examples = 5
+    kills = 5
 
 
 class TestGoogle(StoreContract):
     scheme = "gs"
     machine_examples = 5
+    kills = 5
 
 
 class TestAzure(StoreContract):
     scheme = "az"
     many = 200
     machine_examples = 5
+    kills = 5
 
 
 class TestNats(StoreContract):

@@ -1,0 +1,51 @@
+"""What killed writers leave in a bucket: bytes and attributes that no object points to.
+
+Parts of uploads that were never completed are not to be seen by obstore; buckets have a rule of their own for those
+(S3: AbortIncompleteMultipartUpload; GCS the same; Azure drops them after a week).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from kmnb.errors import ArtifactNotFound
+from kmnb.storage._obstore import Bucket, Found
+from kmnb.storage.backends._bucket_layout import read_facts
+
+LEFTOVER_SECONDS = 24 * 3600.0
+"""Age below which such things are left alone: an upload may be under way for long."""
+
+
+async def collect_leftovers(bucket: Bucket, prefix: str, *, now: datetime, older_than: float = LEFTOVER_SECONDS) -> int:
+    """Remove what no object points to.
+
+    Args:
+        bucket: The bucket.
+        prefix: The store's prefix in it.
+        now: The bucket's clock.
+        older_than: Age in seconds.
+
+    Returns:
+        Number of objects removed.
+    """
+    removed = 0
+    for folder in (f"{prefix}parts/", f"{prefix}facts/"):
+        async for found in bucket.list(folder):
+            old = now - found.modified >= timedelta(seconds=older_than)
+            if old and not await _is_used(bucket, found, found.path.removeprefix(folder)):
+                await bucket.delete(found.path, thing="a leftover")
+                removed += 1
+    return removed
+
+
+async def _is_used(bucket: Bucket, found: Found, identity: str) -> bool:
+    try:
+        told = await bucket.head(found.path, thing="a leftover")
+        owner = read_facts(told.metadata, told.revision).key
+        if owner is None:
+            return False
+        # The owner is the path of the object that points here, or was to.
+        seen = await bucket.head(owner, thing="the owner of a leftover")
+    except ArtifactNotFound:
+        return False
+    return read_facts(seen.metadata, seen.revision).identity == identity
