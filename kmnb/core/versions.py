@@ -29,6 +29,8 @@ class Counter:
     """Versions that were removed singly, and when."""
     labels: Mapping[str, int] = field(default_factory=dict)
     """Labels that people move, and the versions they stand at."""
+    moved_at: datetime | None = None
+    """When a number was given out last, UTC; kept for counters that are collected one day."""
 
     def to_bytes(self) -> bytes:
         """Write the record."""
@@ -39,6 +41,8 @@ class Counter:
             raw["removed"] = {str(number): moment.isoformat() for number, moment in self.removed.items()}
         if self.labels:
             raw["labels"] = dict(self.labels)
+        if self.moved_at is not None:
+            raw["at"] = self.moved_at.isoformat()
         return json.dumps(raw).encode()
 
     @classmethod
@@ -54,11 +58,13 @@ class Counter:
         if not all(isinstance(number, int) and 0 <= number < 10**18 for number in (following, floor)):
             return None
         times = {number: moment for number, moment in removed.items() if moment is not None}
-        return cls(following, floor, times, labels) if len(times) == len(removed) else None
+        if len(times) != len(removed):
+            return None
+        return cls(following, floor, times, labels, read_time(value.get("at")))
 
-    def reserved(self, number: int) -> Counter:
-        """The record after a number was given out."""
-        return replace(self, following=number + 1)
+    def reserved(self, number: int, moment: datetime | None = None) -> Counter:
+        """The record after a number was given out, at a time where that matters."""
+        return replace(self, following=number + 1, moved_at=moment)
 
     def without(self, number: int, moment: datetime) -> Counter:
         """The record after one version was removed."""
@@ -68,7 +74,7 @@ class Counter:
 
     def emptied(self) -> Counter:
         """The record after every version was removed; no number of them is given out again."""
-        return Counter(self.following, self.following)
+        return Counter(self.following, self.following, moved_at=self.moved_at)
 
     def is_gone(self, number: int) -> bool:
         """Whether a version is known to have been removed."""

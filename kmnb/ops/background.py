@@ -14,9 +14,9 @@ from kmnb.errors import KmnbError
 from kmnb.ops.context import Context
 from kmnb.ops.doctor import coordinator_advice, ttl_finding
 from kmnb.ops.foreign import foreign_coordinator
+from kmnb.ops.holders import keep_awake, let_sleep
 from kmnb.ops.sweeping import sweep_if_due
 from kmnb.ops.threads import renew_leases
-from kmnb.storage._protocols import Backend
 
 RETRY_SECONDS = 60.0
 """Pause after the store could not be reached."""
@@ -27,6 +27,7 @@ _log = logging.getLogger("kmnb")
 
 def start_background(context: Context) -> None:
     """Begin to keep threads alive and the crew swept; call it on kmnb's loop."""
+    keep_awake(context)
     task = asyncio.get_running_loop().create_task(_watch_over(weakref.ref(context)))
     context.live.tasks.add(task)
     task.add_done_callback(context.live.tasks.discard)
@@ -74,20 +75,23 @@ def end_with(context: Context) -> Callable[[], Awaitable[None]]:
     Returns:
         A coroutine function that ends it now; calling it twice is harmless.
     """
-    ending = _Ending(context.backend, context.live.tasks)
+    ending = _Ending(context)
     # The context is what handles hold: while one of them lives, the store stays open.
     weakref.finalize(context, ending.abandon).atexit = False
     return ending.finish
 
 
 class _Ending:
-    def __init__(self, backend: Backend, tasks: set[asyncio.Task[None]]) -> None:
-        self._backend, self._tasks, self._owner = backend, tasks, os.getpid()
+    def __init__(self, context: Context) -> None:
+        self._backend, self._tasks, self._owner = context.backend, context.live.tasks, os.getpid()
+        self._context = weakref.ref(context)
         self._forget, self._finished = on_exit(self.finish), False
 
     async def finish(self) -> None:
         self._finished = True
         self._forget()
+        if (context := self._context()) is not None:
+            let_sleep(context)
         if self._owner == os.getpid():
             for task in list(self._tasks):
                 task.cancel()

@@ -1,17 +1,38 @@
-"""What else piles up: forgotten registry entries, counters, holds that ended, and whatever a store leaves behind."""
+"""What else piles up.
+
+Forgotten registry entries, counters, holds that ended, folders of killed runs, half-written objects of killed writers.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import shutil
+import tempfile
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
+from stat import S_ISDIR
 
+from kmnb.core.keys import crew_prefix
 from kmnb.core.registry import Entry, crew_records, may_forget
 from kmnb.core.report import Failure
 from kmnb.core.retention import Reason, Verdict
+from kmnb.core.versions import Counter
 from kmnb.errors import KmnbError
 from kmnb.ops.context import Context
 from kmnb.ops.holds import list_holds
+from kmnb.ops.numbers import COUNTERS
+from kmnb.storage._protocols import CollectingBackend
+
+COUNTER_SECONDS = 90 * 24 * 3600
+"""How long a counter of sequence numbers is kept after its last number."""
+FOLDER_SECONDS = 2 * 3600
+"""How long a temporary folder that names no process may lie untouched."""
+FOLDER_PREFIXES = ("kmnb-turn-", "kmnb-compute-", "kmnb-run-")
+"""Beginnings of the names of temporary folders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +47,12 @@ class Leftover:
 
 async def find_leftovers(context: Context, now: datetime) -> list[Leftover]:
     """Find what nobody owns any more; nothing is changed."""
-    return [*await _ended_holds(context, now), *await _forgotten_threads(context, now)]
+    return [
+        *await _ended_holds(context, now),
+        *await _forgotten_threads(context, now),
+        *await _old_counters(context, now),
+        *await _stale_folders(),
+    ]
 
 
 async def _ended_holds(context: Context, now: datetime) -> list[Leftover]:
@@ -61,6 +87,68 @@ async def _forgotten_threads(context: Context, now: datetime) -> list[Leftover]:
         detail = f"its thread ended at {entry.ended_at().isoformat(timespec='seconds')}"
         found.append(Leftover(Verdict(f"record:{record.key}", Reason.LEFTOVER, None, detail), remove))
     return found
+
+
+async def _old_counters(context: Context, now: datetime) -> list[Leftover]:
+    """Find counters that gave out no number for so long that every reference to one of theirs has expired for long."""
+    names = context.names
+    found = []
+    async for record in context.backend.records.list(f"{COUNTERS}/{crew_prefix(names.namespace, names.crew)}"):
+        counter = Counter.from_bytes(record.value)
+        if counter is None or counter.moved_at is None or (now - counter.moved_at).total_seconds() < COUNTER_SECONDS:
+            continue
+
+        async def remove(key: str = record.key) -> None:
+            await context.backend.records.delete(key)
+
+        detail = f"no number since {counter.moved_at.isoformat(timespec='seconds')}"
+        found.append(Leftover(Verdict(f"record:{record.key}", Reason.LEFTOVER, None, detail), remove))
+    return found
+
+
+async def _stale_folders() -> list[Leftover]:
+    found = []
+    for path in await asyncio.to_thread(stale_folders, Path(tempfile.gettempdir())):
+
+        async def remove(path: Path = path) -> None:
+            await asyncio.to_thread(shutil.rmtree, path)
+
+        found.append(Leftover(Verdict(f"folder:{path}", Reason.LEFTOVER, None, "its run or turn was killed"), remove))
+    return found
+
+
+def stale_folders(top: Path) -> list[Path]:
+    """Find folders of this user's runs and turns that nobody uses any more.
+
+    Args:
+        top: Where such folders are made.
+
+    Returns:
+        Folders whose process is gone, and those without a process in their name that nothing has touched for
+        :data:`FOLDER_SECONDS`.
+    """
+    stale = []
+    for prefix in FOLDER_PREFIXES:
+        for path in sorted(top.glob(f"{prefix}*")):
+            try:
+                state = path.lstat()
+            except OSError:
+                continue
+            owner = path.name.removeprefix(prefix).partition("-")[0]
+            gone = owner.isdigit() and not Path(f"/proc/{owner}").exists()
+            old = time.time() - state.st_mtime > FOLDER_SECONDS
+            if S_ISDIR(state.st_mode) and state.st_uid == os.getuid() and (gone or (old and not owner.isdigit())):
+                stale.append(path)
+    return stale
+
+
+async def collect_store(context: Context) -> list[Verdict]:
+    """Have the store remove what killed writers left; it cannot be listed beforehand."""
+    if not isinstance(context.backend, CollectingBackend):
+        return []
+    count = await context.backend.collect()
+    detail = f"{count} half-written objects of killed writers"
+    return [Verdict("store:half-written", Reason.LEFTOVER, None, detail)] if count else []
 
 
 async def collect_leftovers(context: Context, leftovers: list[Leftover]) -> tuple[list[Verdict], list[Failure]]:

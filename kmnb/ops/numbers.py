@@ -9,22 +9,26 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
+from datetime import datetime
 
 from kmnb.core.bounds import REQUEST_SECONDS
 from kmnb.core.versions import Counter
 from kmnb.errors import ArtifactNotFound, StoreError, StoreUnavailable, VersionConflict
 from kmnb.ops.context import Context
 
+COUNTERS = "counters"
+"""First segment of the records that count the results of tools."""
 _PAUSE_MAX_SECONDS = 0.1
 
 
-async def reserve_number(context: Context, name: str, *, floor: int = 0) -> int:
+async def reserve_number(context: Context, name: str, *, floor: int = 0, moment: datetime | None = None) -> int:
     """Take the next number of a counter.
 
     Args:
         context: Whose store.
         name: Key of the counter's record.
         floor: Smallest number that may be given out.
+        moment: The time, for counters that are collected one day.
 
     Returns:
         A number that nobody else gets; 0 for a new counter.
@@ -33,7 +37,7 @@ async def reserve_number(context: Context, name: str, *, floor: int = 0) -> int:
         StoreUnavailable: Other writers won for :data:`~kmnb.core.bounds.REQUEST_SECONDS` on end.
         StoreError: The counter's record is damaged, or the store failed.
     """
-    before = await change_counter(context, name, lambda now: now.reserved(max(now.following, floor)))
+    before = await change_counter(context, name, lambda now: now.reserved(max(now.following, floor), moment))
     return max(before.following, floor)
 
 

@@ -15,6 +15,7 @@ from kmnb.core.retention import Reason, Rules, Verdict, judge
 from kmnb.errors import ArtifactNotFound, KmnbError
 from kmnb.ops.context import Context
 from kmnb.ops.foreign import foreign_threads
+from kmnb.ops.holders import is_running, used_here
 from kmnb.ops.holds import Hold, hold_key, list_holds
 from kmnb.ops.threads import mark_closed, read_entry
 
@@ -110,8 +111,19 @@ async def read_registry(context: Context, now: datetime) -> dict[str, State]:
     found: dict[str, State] = {}
     async for record in context.backend.records.list(crew_records(names.namespace, names.crew)):
         entry = Entry.from_bytes(record.value)
-        found[unescape(record.key.rpartition("/")[2])] = State.UNREADABLE if entry is None else entry.state(now)
+        found[unescape(record.key.rpartition("/")[2])] = _state(context, record.key, entry=entry, now=now)
     return found
+
+
+def _state(context: Context, key: str, *, entry: Entry | None, now: datetime) -> State:
+    """Tell what a thread is; one whose lease ran out lives on while its holder is known to run."""
+    if entry is None:
+        return State.UNREADABLE
+    state = entry.state(now)
+    # On another clock than the world's nothing can be concluded from who runs.
+    if state is State.LAPSED and context.clock is None and (used_here(context, key) or is_running(entry.holder)):
+        return State.ACTIVE
+    return state
 
 
 async def active_holds(context: Context, now: datetime, thread: str | None = None) -> dict[str, Hold | None]:
@@ -147,8 +159,10 @@ async def _groups(context: Context, verdicts: Iterable[Verdict]) -> AsyncIterato
     yield threads.pop(None, [])
     for thread, group in threads.items():
         now = await context.now()
-        entry, _, damaged = await read_entry(context, record_key(names.namespace, names.crew, thread or ""))
-        revived = damaged is not None or (entry is not None and entry.state(now) is State.ACTIVE)
+        key = record_key(names.namespace, names.crew, thread or "")
+        entry, revision, _ = await read_entry(context, key)
+        state = State.UNKNOWN if revision is None else _state(context, key, entry=entry, now=now)
+        revived = state in (State.ACTIVE, State.UNREADABLE)
         yield [
             Verdict(verdict.key, Reason.ACTIVE, verdict.size)
             if revived and verdict.reason is not Reason.EXPIRED

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from kmnb.core.cards import spill_card
@@ -18,13 +19,11 @@ from kmnb.ops.context import Context
 from kmnb.ops.events import tell_saved
 from kmnb.ops.handle import Artifact
 from kmnb.ops.handles import discussion_handle
-from kmnb.ops.numbers import reserve_number
+from kmnb.ops.numbers import COUNTERS, reserve_number
 from kmnb.ops.store import write_object
 from kmnb.ops.threads import ThreadClosed, check_open, touch_thread
 from kmnb.storage._protocols import Progress
 
-COUNTERS = "counters"
-"""First segment of the records that count."""
 STDERR_MAX_BYTES = 2048
 """Longest tail of a failed producer's stderr that travels with its result, in UTF-8 bytes."""
 
@@ -49,6 +48,8 @@ class Origin:
     """Name of the file that the result was; a hint for its format."""
     further: Mapping[str, str] = field(default_factory=dict)
     """Further attributes."""
+    started_at: datetime | None = None
+    """When its storing began, UTC."""
 
     def attributes(self) -> dict[str, str]:
         """The attributes that are stored with the object."""
@@ -124,8 +125,8 @@ async def put_result(
         StoreError: The store failed; nothing is visible.
     """
     result_key(context, origin, 10**12)
-    await touch_thread(context, origin.thread, reopen=context.settings.late_spill == "reopen")
-    info = await _put_numbered(context, content, origin=origin, progress=progress)
+    now = await touch_thread(context, origin.thread, reopen=context.settings.late_spill == "reopen")
+    info = await _put_numbered(context, content, origin=replace(origin, started_at=now), progress=progress)
     try:
         await check_open(context, origin.thread)
     except ThreadClosed:
@@ -151,7 +152,7 @@ async def _put_numbered(context: Context, content: Content, *, origin: Origin, p
     counter = f"{COUNTERS}/" + join_key(names.namespace, names.crew, origin.thread, origin.agent, origin.tool)
     floor = 0
     for _ in range(3):
-        number = await reserve_number(context, counter, floor=floor)
+        number = await reserve_number(context, counter, floor=floor, moment=origin.started_at)
         key = result_key(context, origin, number)
         if content.can_repeat or await _is_free(context, key):
             try:

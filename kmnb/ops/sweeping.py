@@ -15,9 +15,9 @@ from kmnb.core.references import read_time
 from kmnb.core.report import Report
 from kmnb.errors import ArtifactNotFound, VersionConflict
 from kmnb.ops.context import Context
-from kmnb.ops.leftovers import collect_leftovers, find_leftovers
+from kmnb.ops.holders import holder_name
+from kmnb.ops.leftovers import collect_leftovers, collect_store, find_leftovers
 from kmnb.ops.reap import carry_out, judge_crew
-from kmnb.ops.threads import holder_name
 
 SWEEPS = "sweeps"
 """First segment of the records that tell of the last sweep."""
@@ -64,6 +64,7 @@ async def sweep(context: Context, *, dry_run: bool = False, foreign: bool = Fals
     done, failures = await carry_out(context, verdicts)
     collected, broken = await collect_leftovers(context, leftovers)
     if not notes:
+        collected += await collect_store(context)
         await _write_mark(context, last=now)
     report = replace(
         report,

@@ -7,8 +7,6 @@ and they survive restarts. A spill, a put and a publish register their thread an
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +15,7 @@ from kmnb.core.keys import thread_of, unescape
 from kmnb.core.registry import Entry, State, crew_records, new_entry, record_key
 from kmnb.errors import ArtifactNotFound, BadRequest, StoreError, StoreUnavailable, VersionConflict
 from kmnb.ops.context import Context
+from kmnb.ops.holders import holder_name
 
 _ATTEMPTS = 100
 
@@ -47,11 +46,6 @@ class Thread:
     """When it was closed, UTC."""
 
 
-def holder_name() -> str:
-    """Who gives the signs of life of this process."""
-    return f"{socket.gethostname()}:{os.getpid()}"
-
-
 async def read_entry(context: Context, key: str) -> tuple[Entry | None, str | None, State | None]:
     """Read an entry with its revision; the state is ``UNREADABLE`` or None."""
     try:
@@ -62,8 +56,8 @@ async def read_entry(context: Context, key: str) -> tuple[Entry | None, str | No
     return entry, record.revision, State.UNREADABLE if entry is None else None
 
 
-async def touch_thread(context: Context, thread: str, *, reopen: bool = False) -> None:
-    """Register a thread, or renew its lease.
+async def touch_thread(context: Context, thread: str, *, reopen: bool = False) -> datetime:
+    """Register a thread, or renew its lease; returns the time by the store's clock.
 
     Args:
         context: The workspace.
@@ -96,6 +90,7 @@ async def touch_thread(context: Context, thread: str, *, reopen: bool = False) -
     else:
         raise StoreUnavailable(f"thread {thread!a:.200}", "its registry entry changes all the time", "Try again.")
     context.live.threads[key] = thread
+    return now
 
 
 def closed_error(thread: str, closed_at: datetime) -> ThreadClosed:

@@ -1,0 +1,71 @@
+"""Who holds a thread alive: the process that gave the last sign of life, and whether it still runs.
+
+A machine that slept wakes with leases that ran out long ago. Before anything is taken for dead, the sweep asks
+whether its holder runs on this machine, and whether a workspace of this process uses the thread.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from functools import cache
+from pathlib import Path
+from weakref import WeakSet
+
+from kmnb.ops.context import Context
+
+_awake: WeakSet[Context] = WeakSet()
+
+
+def holder_name() -> str:
+    """Name this process so that others on this machine can tell whether it still runs."""
+    return _name(os.getpid())
+
+
+@cache
+def _name(process: int) -> str:
+    return f"{socket.gethostname()}:{_boot()}:{process}:{_started(process)}"
+
+
+@cache
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()[:8]
+    except OSError:
+        return "unknown"
+
+
+def _started(process: int) -> str:
+    """When a process started, in ticks since the machine did; empty where there is none of that number."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text("ascii", "replace")
+    except OSError:
+        return ""
+    # The name of a program may hold blanks and brackets: fields are counted from behind it.
+    fields = text.rpartition(")")[2].split()
+    return fields[19] if len(fields) > 19 else ""
+
+
+def is_running(holder: str) -> bool:
+    """Whether a holder is another process of this machine that still runs; False where that cannot be known."""
+    host, _, rest = holder.partition(":")
+    boot, _, rest = rest.partition(":")
+    process, _, started = rest.partition(":")
+    if (host, boot) != (socket.gethostname(), _boot()) or not process.isdigit() or not started:
+        return False
+    return int(process) != os.getpid() and _started(int(process)) == started
+
+
+def keep_awake(context: Context) -> None:
+    """Remember that a workspace keeps its threads alive by itself."""
+    _awake.add(context)
+
+
+def let_sleep(context: Context) -> None:
+    """Take :func:`keep_awake` back."""
+    _awake.discard(context)
+
+
+def used_here(context: Context, key: str) -> bool:
+    """Whether a workspace of this process, on the same store, keeps the thread with that record alive."""
+    return any(other.backend.url == context.backend.url and key in other.live.threads for other in list(_awake))
