@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import csv
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, is_dataclass
+from typing import TYPE_CHECKING, Any
 
 from kmnb.core.cards import slice_card
 from kmnb.core.display import bundle, plain
+from kmnb.core.jsonable import json_text
 from kmnb.core.records import Problem
+
+if TYPE_CHECKING:
+    import pandas
+
+_frames: list[Callable[[Slice], Any]] = []
+
+
+def provide_frames(to_pandas: Callable[[Slice], Any], to_arrow: Callable[[Slice], Any]) -> None:
+    """Say how slices become frames; this package itself knows no library for tables."""
+    _frames[:] = [to_pandas, to_arrow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +73,63 @@ class Slice:
     receipt: dict[str, Any] | None = None
     """Operation, parameters, artifact digest and text digest."""
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """Make a frame of the values; nullable types, no value is changed."""
+        frame: pandas.DataFrame = _frames[0](self)
+        return frame
+
+    def to_arrow(self) -> Any:
+        """Make an Arrow table of the values; needs ``kmnb[arrow]``."""
+        return _frames[1](self)
+
+    def to_json(self) -> str:
+        """Write the values as one JSON list that strict parsers read."""
+        return json_text([asdict(value) if is_dataclass(value) else value for value in self.values])  # type: ignore[arg-type]
+
+    def to_csv(self, *, formula_safe: bool = True) -> str:
+        """Write the values as CSV: a column for each field, or one named ``value``; a single list gives the rows.
+
+        Args:
+            formula_safe: Whether cells that a spreadsheet would run as a formula get an apostrophe before them.
+
+        Returns:
+            Text with LF line ends; nothing but the header for no values.
+        """
+        single = self.values[0] if len(self.values) == 1 else None
+        rows = [_fields(value) for value in (single if isinstance(single, list) else self.values)]
+        names = list(dict.fromkeys(name for row in rows for name in row)) or ["value"]
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow([_cell(name, formula_safe) for name in names])
+        writer.writerows([_cell(row.get(name), formula_safe) for name in names] for row in rows)
+        return out.getvalue()
+
     def __repr__(self) -> str:
         return plain(slice_card(self))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return bundle(slice_card(self))
+
+
+def _fields(value: Any) -> Mapping[str, Any]:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return value if isinstance(value, Mapping) else {"value": value}
+
+
+def _cell(value: Any, formula_safe: bool) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        return json_text(value)
+    if formula_safe and value[:1] in ("=", "+", "-", "@", "\t", "\r") and not _is_number(value):
+        return f"'{value}"
+    return value
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

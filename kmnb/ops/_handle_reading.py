@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import io
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kmnb._bridge import blocking, blocking_iter, bridged, bridged_iter, run
 from kmnb.core.bounds import ANSWER_CEILING_BYTES, WINDOW_BYTES
+from kmnb.core.display import size_text
 from kmnb.errors import BadRequest, BoundExceeded
+from kmnb.ops._feeding import Feeding
+from kmnb.ops._windows import WindowReader
+from kmnb.ops.frames import ColumnCollector, check_size, frame_of, table_of
 from kmnb.ops.materialise import Manifest, materialise
 
 if TYPE_CHECKING:
+    import pandas
+
     from kmnb.core.metadata import ObjectInfo
-    from kmnb.storage._protocols import ObjectArea
+    from kmnb.storage._protocols import ObjectArea, Progress
 
 T = TypeVar("T")
 
@@ -90,6 +100,102 @@ class ReadMethods:
         return await self._reading(lambda area, info: materialise([(area, info)], Path(folder), remove_stale=False))
 
     materialise, materialise_async = blocking(_materialise), bridged(_materialise)
+
+    async def _download(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> Path:
+        """Copy the artifact to a file, checked by digest; the file appears whole or not at all.
+
+        Args:
+            path: Where; a folder gets the last part of the key as name. An existing file is replaced.
+            progress: Called with bytes done and bytes in all.
+
+        Returns:
+            The file.
+        """
+        area, info = await self.locate()
+        target = Path(path)
+        if await asyncio.to_thread(target.is_dir):
+            target = target / info.key.rpartition("/")[2]
+        handle, temporary = await asyncio.to_thread(tempfile.mkstemp, prefix=".kmnb-", dir=target.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                done = 0
+                async for block in area.stream(info.key, info=info):
+                    await asyncio.to_thread(file.write, block)
+                    done += len(block)
+                    if progress is not None:
+                        progress(done, info.size)
+            await asyncio.to_thread(os.replace, temporary, target)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+            raise
+        return target
+
+    download, download_async = blocking(_download), bridged(_download)
+
+    async def _to_pandas(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        max_bytes: int | None = None,
+        infer: bool = False,
+        progress: Progress | None = None,
+    ) -> pandas.DataFrame:
+        """Load the whole artifact into a frame. Its size is stated first, on standard error.
+
+        Values are exact: codes such as ``00010``, ``NA`` and times stay text, whole numbers are nullable ``Int64``.
+
+        Args:
+            columns: Names of the columns; None for all.
+            max_bytes: Size up to which it is loaded; needed for more than 100 MiB.
+            infer: Whether text that looks like numbers or times is converted.
+            progress: Called with bytes done and bytes in all, instead of the line on standard error.
+
+        Returns:
+            A frame with a plain range index.
+
+        Raises:
+            BoundExceeded: The artifact is larger than that; nothing was read.
+        """
+        return frame_of(await self._columns(columns, max_bytes, progress), infer=infer)
+
+    async def _to_arrow(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        max_bytes: int | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """Load the whole artifact into an Arrow table; needs ``kmnb[arrow]``.
+
+        Args:
+            columns: Names of the columns; None for all.
+            max_bytes: Size up to which it is loaded; needed for more than 100 MiB.
+            progress: Called with bytes done and bytes in all, instead of the line on standard error.
+
+        Raises:
+            BoundExceeded: The artifact is larger than that; nothing was read.
+            NotSupported: pyarrow is not installed.
+        """
+        return table_of(await self._columns(columns, max_bytes, progress))
+
+    to_pandas, to_pandas_async = blocking(_to_pandas), bridged(_to_pandas)
+    to_arrow, to_arrow_async = blocking(_to_arrow), bridged(_to_arrow)
+
+    async def _columns(
+        self, columns: Sequence[str] | None, max_bytes: int | None, progress: Progress | None
+    ) -> dict[str, list[Any]]:
+        area, info = await self.locate()
+        check_size(info.size, max_bytes, what="loading it whole")
+        reader = WindowReader(area, info)
+        if progress is None:
+            print(f"kmnb: loading {size_text(info.size)} of {info.key}", file=sys.stderr)
+        told = None if progress is None else (lambda rows: progress(reader.fetched, info.size))
+        collector = ColumnCollector(columns, told)
+        await Feeding(collector, {}, reader=reader, info=info).answer(0)
+        if collector.skipped and progress is None:
+            print(f"kmnb: {collector.skipped:,} bad records were left out", file=sys.stderr)
+        return collector.chosen()
 
     def _size_of(self) -> int:
         return run(self._known()).size or 0
