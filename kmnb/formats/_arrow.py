@@ -101,7 +101,12 @@ class Batches:
         self._count = 0
 
     def of(self, table: Any) -> Iterator[Batch]:
-        """Cut a table or a batch into batches of rows."""
+        """Cut a table or a batch into batches of rows.
+
+        Raises:
+            pyarrow.ArrowInvalid: Offsets or indices point outside; pyarrow itself would read there.
+        """
+        table.validate(full=True)
         for at in range(0, table.num_rows, ROWS_AT_ONCE):
             part = table.slice(at, ROWS_AT_ONCE)
             start = self._count

@@ -105,8 +105,10 @@ class _Transcoder:
 
     def __init__(self, encoding: str) -> None:
         try:
+            # bytes.decode refuses what is no text encoding; codecs alone would not.
+            b"ab".decode(encoding, "replace")
             self._decode = codecs.getincrementaldecoder(encoding)("replace")
-        except LookupError:
+        except (LookupError, UnicodeError, ValueError):
             raise BadRequest(f"encoding {encoding[:80]!r}", "Python knows no such text encoding") from None
         self._encoding = encoding
         self._first: bytes | None = b""
@@ -127,9 +129,7 @@ class _Transcoder:
         return self._text(self._decode.decode(first[mark_length(self._encoding, first) :]))
 
     @staticmethod
-    def _text(text: str | bytes) -> bytes:
-        if not isinstance(text, str):
-            raise BadRequest("encoding", "it is no text encoding")
+    def _text(text: str) -> bytes:
         return text.encode("utf-8", "replace")
 
 
