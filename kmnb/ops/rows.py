@@ -1,0 +1,203 @@
+"""Rows by their number: any page of any size of content, with a condition or in an order, bounded at every step.
+
+A stored index leads to the neighbourhood of a row; from there the content is cut as every sip cuts it. Content
+without an index (compressed, foreign) is walked from its beginning. One call walks through at most
+:data:`SCAN_MAX_BYTES`; what it found is remembered, so that the next call goes on where it ended.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import OrderedDict
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from kmnb.core.bounds import MIB
+from kmnb.core.display import size_text
+from kmnb.errors import BoundExceeded
+from kmnb.ops._row_walk import RowWalk
+from kmnb.sips._compare import number_of, text_of
+from kmnb.sips._where import parse_where
+
+SCAN_MAX_BYTES = 8 * MIB
+"""Most stored bytes that one call walks through."""
+SORT_MAX_BYTES = 16 * MIB
+"""Largest content that is put in an order."""
+ORDERS_KEPT = 4
+"""Orders that are remembered; each has some eight bytes a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowPage:
+    """Some rows of a table, or records of a document."""
+
+    start: int
+    """Number of the first row among those that meet the condition, from 0."""
+    columns: tuple[str, ...]
+    """Names of the columns."""
+    rows: tuple[tuple[Any, ...], ...]
+    """Values, aligned with ``columns``, as they stand in the source."""
+    numbers: tuple[int, ...]
+    """Number of each row in the source, from 0."""
+    total: int | None
+    """Rows that meet the condition; None while that is not known."""
+    searched: float = 1.0
+    """Share of the content that was searched so far; below 1 there may be more rows."""
+
+
+@dataclass(slots=True)
+class _Search:
+    """What is known of a condition: places where a search can go on, and the end once it was seen."""
+
+    places: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
+    total: int | None = None
+    share: float = 0.0
+
+
+class RowReader:
+    """Reads rows of one artifact; it remembers where it found things.
+
+    Args:
+        artifact: The handle.
+    """
+
+    def __init__(self, artifact: Any) -> None:
+        self._artifact = artifact
+        self._searches: OrderedDict[str, _Search] = OrderedDict()
+        self._orders: OrderedDict[tuple[str, bool, str | None], list[int]] = OrderedDict()
+
+    async def page(
+        self, start: int, limit: int, *, where: str | None = None, order: tuple[str, bool] | None = None
+    ) -> RowPage:
+        """Read a page.
+
+        Args:
+            start: First row, from 0, among those that meet the condition.
+            limit: Most rows.
+            where: Condition in the language of ``select``.
+            order: A column and whether large values come first; values that are no numbers follow the numbers.
+
+        Returns:
+            The rows, fewer at the end, or where a call may not search further.
+
+        Raises:
+            BadRequest: An unknown column or a condition that cannot be understood.
+            BoundExceeded: The content is too large to be put in an order.
+            ArtifactNotFound: The artifact is gone.
+        """
+        walk = await RowWalk.open(self._artifact)
+        if order is not None:
+            return await self._ordered(walk, slice(start, start + limit), where=where, order=order)
+        if where is not None:
+            return await self._searched(walk, start, limit, where=where)
+        found = await self._collected(walk, range(start, start + limit))
+        total = walk.total if walk.total is not None else (start + len(found) if walk.ended and found else None)
+        return _page(walk, start, found, total=total)
+
+    async def _collected(self, walk: RowWalk, wanted: range) -> list[tuple[int, Any]]:
+        found: list[tuple[int, Any]] = []
+        async with aclosing(walk.rows(wanted.start)) as rows:
+            async for number, row in rows:
+                if number >= wanted.stop:
+                    break
+                found.append((number, row))
+                if len(found) == len(wanted):
+                    break
+        return found
+
+    async def _searched(self, walk: RowWalk, start: int, limit: int, *, where: str) -> RowPage:
+        condition, search = parse_where(where), self._search(where)
+        place = bisect_right(search.places, start, key=lambda known: known[0]) - 1
+        matched, first = search.places[place]
+        found: list[tuple[int, Any]] = []
+        async with aclosing(walk.batches(first, at_most=SCAN_MAX_BYTES)) as batches:
+            async for batch in batches:
+                for number, row in walk.table.of(batch):
+                    if number >= first and condition.holds(row):
+                        if matched >= start and len(found) < limit:
+                            found.append((number, row))
+                        matched += 1
+                if matched > search.places[-1][0]:
+                    search.places.append((matched, batch.start + len(batch.rows)))
+                if len(found) == limit:
+                    break
+        walk.check(condition.columns)
+        self._note(walk, search, matched)
+        return _page(walk, start, found, total=search.total, searched=search.share)
+
+    def _note(self, walk: RowWalk, search: _Search, matched: int) -> None:
+        """Remember how far the search has come; the next call goes on there."""
+        if walk.ended:
+            search.total, search.share = matched, 1.0
+        elif matched >= search.places[-1][0]:
+            search.places.append((matched, walk.next))
+        search.share = max(search.share, walk.share)
+
+    def _search(self, where: str) -> _Search:
+        search = self._searches.setdefault(where, _Search())
+        self._searches.move_to_end(where)
+        while len(self._searches) > 16:
+            self._searches.popitem(last=False)
+        return search
+
+    async def _ordered(self, walk: RowWalk, wanted: slice, *, where: str | None, order: tuple[str, bool]) -> RowPage:
+        name = (*order, where)
+        if name not in self._orders:
+            self._orders[name] = await self._order(walk, where, order)
+            while len(self._orders) > ORDERS_KEPT:
+                self._orders.popitem(last=False)
+        numbers = self._orders[name][wanted]
+        rows = await walk.single(numbers)
+        return _page(walk, wanted.start, list(zip(numbers, rows, strict=True)), total=len(self._orders[name]))
+
+    async def _order(self, walk: RowWalk, where: str | None, order: tuple[str, bool]) -> list[int]:
+        if walk.size > SORT_MAX_BYTES:
+            raise BoundExceeded(
+                "sort",
+                f"it would read all {size_text(walk.size)}; at most {size_text(SORT_MAX_BYTES)} is put in order",
+                "Filter and look, or sort with to_arrow() or a program.",
+                limit="SORT_MAX_BYTES", value=walk.size, unit="bytes",
+            )  # fmt: skip
+        column, descending = order
+        condition = parse_where(where) if where is not None else None
+        keys: list[tuple[Any, int]] = []
+        async with aclosing(walk.batches(0)) as batches:
+            async for batch in batches:
+                if condition is None:
+                    values = walk.table.column(walk.table.taken(batch, None), column)
+                    keys += [(_key(value, descending), number) for number, value in enumerate(values, batch.start)]
+                else:
+                    matching = (one for one in walk.table.of(batch) if condition.holds(one[1]))
+                    keys += [(_key(row(column), descending), number) for number, row in matching]
+        walk.check((column, *(condition.columns if condition else ())))
+        keys.sort()
+        return [number for _, number in keys]
+
+
+def _key(value: Any, descending: bool) -> tuple[int, Any]:
+    """Order numbers before texts before nothing; only numbers and texts change their direction."""
+    if value is None or value == "":
+        return (2, 0)
+    number = number_of(value)
+    if number is not None:
+        return (0, -number if descending else number)
+    text = text_of(value)
+    return (1, _Reversed(text) if descending else text)
+
+
+class _Reversed(str):
+    """A text that is ordered the other way round."""
+
+    __slots__ = ()
+
+    def __lt__(self, other: str) -> bool:
+        return str.__gt__(self, other)
+
+
+def _page(
+    walk: RowWalk, start: int, found: list[tuple[int, Any]], *, total: int | None, searched: float = 1.0
+) -> RowPage:
+    columns = walk.columns
+    rows = tuple(tuple(row(name) for name in columns) for _, row in found)
+    return RowPage(start, columns, rows, tuple(number for number, _ in found), total, searched)
