@@ -14,7 +14,7 @@ import traitlets
 from kmnb import _bridge
 from kmnb.core.cards import artifact_card
 from kmnb.core.display import bundle
-from kmnb.frontends._widget_requests import answer
+from kmnb.frontends._widget_requests import Questions
 
 
 @cache
@@ -23,7 +23,7 @@ def asset(name: str) -> str:
     return files("kmnb.frontends").joinpath("static", name).read_text(encoding="utf-8")
 
 
-_PARTS = ("dom", "ask", "pager", "grid", "text", "main")
+_PARTS = ("dom", "ask", "pager", "head", "filters", "grid", "text", "tree", "info", "copy", "main")
 _IMPORT = re.compile(r"^import .*;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!function mount)", re.MULTILINE)
 
@@ -49,11 +49,11 @@ class PreviewWidget(anywidget.AnyWidget):
     module = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, artifact: Any) -> None:
-        self._artifact = artifact
+        self._artifact, self._questions = artifact, Questions(artifact)
         card = artifact_card(artifact)
-        lines = artifact.envelope().get("lines")
-        told = dict(card.reference or {}) | {"title": card.title, "lines": lines, "kind": _kind(artifact)}
-        super().__init__(reference=told, module=module_version())
+        kinds = views_of(artifact)
+        told = {"title": card.title, "lines": artifact.envelope().get("lines"), "kind": kinds[0], "views": kinds}
+        super().__init__(reference=dict(card.reference or {}) | told, module=module_version())
         self.on_msg(self._on_message)
 
     def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
@@ -61,20 +61,46 @@ class PreviewWidget(anywidget.AnyWidget):
             # The page keeps it: further previews on the same page do not ask.
             self.send({"id": message.get("id"), "answer": {"js": module_source(), "css": asset("preview.css")}})
         else:
-            self.send(_bridge.run(answer(self._artifact, message)))
+            self.send(_bridge.run(self._questions.answer(message)))
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         shown = bundle(artifact_card(self._artifact))
-        widget = super()._repr_mimebundle_(**options)
-        data, metadata = widget if isinstance(widget, tuple) else (widget or {}, {})
+        view, metadata = self._view(**options)
         # Last in the bundle: whoever cannot show widgets takes the static twin.
-        return shown | {name: value for name, value in data.items() if name not in shown}, metadata
+        return shown | view, metadata
+
+    def _ipython_display_(self) -> None:
+        """Show the static twin and the widget as two outputs.
+
+        A saved notebook is opened without the widget's model, and then JupyterLab does not fall back to the HTML of
+        the same output. While the widget lives, it hides the twin.
+        """
+        from IPython.display import display
+
+        show: Any = display
+        show(bundle(artifact_card(self._artifact)), raw=True)
+        view, metadata = self._view()
+        if view:
+            told = {"text/plain": "(interactive preview: run the cell to use it)"}
+            show(told | view, metadata=metadata, raw=True)
+
+    def _view(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Give what shows the widget, without any other form of it."""
+        made: Any = super()._repr_mimebundle_(**options)
+        data, metadata = made if isinstance(made, tuple) else (made or {}, {})
+        return {name: value for name, value in data.items() if name == _VIEW}, metadata
 
 
-def _kind(artifact: Any) -> str:
-    """Tell which view comes first: ``table``, ``text`` or ``bytes``."""
+_VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+def views_of(artifact: Any) -> list[str]:
+    """Tell the views that make sense for an artifact, the best one first; nothing is read."""
     media_type = (artifact.media_type or "").partition(";")[0]
-    if artifact.envelope().get("columns"):
-        return "table"
-    textual = media_type.startswith("text/") or media_type.endswith(("json", "yaml", "xml", "ndjson"))
-    return "text" if textual or not media_type else "bytes"
+    has_json = media_type.endswith(("json", "ndjson", "jsonl"))
+    has_columns = bool(artifact.envelope().get("columns"))
+    textual = has_json or has_columns or media_type.startswith("text/") or media_type.endswith(("yaml", "xml", "csv"))
+    if not textual and media_type:
+        return ["bytes", "text", "info"]
+    first = (["table"] if has_columns or artifact.rows else []) if has_json or has_columns else []
+    return [*first, *(["tree"] if has_json else []), "text", "bytes", "info"]

@@ -1,4 +1,4 @@
-"""What the preview in a browser may ask, and how it is answered by sips.
+"""What the preview in a browser may ask, and how it is answered.
 
 The set is closed: a browser sends the name of a question and plain values, never a query of ours or code. Every
 answer is bounded, and says in ``code`` which call of Python gives the same.
@@ -11,12 +11,16 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from kmnb.core.arguments import checked
-from kmnb.core.cursors import seal
+from kmnb.core.bounds import KIB
 from kmnb.core.describe import Operation, Param
-from kmnb.core.jsonable import jsonable
+from kmnb.core.jsonable import json_text, jsonable
 from kmnb.errors import BadRequest, KmnbError
+from kmnb.frontends._widget_filters import order_of, where_text
+from kmnb.frontends._widget_tree import tree_of
+from kmnb.ops.column_facts import Columns
+from kmnb.ops.rows import RowReader
 
-ANSWER_BYTES = 256 * 1024
+ANSWER_BYTES = 256 * KIB
 """Largest answer that is sent to a browser, in bytes of content."""
 PAGE_ROWS = 100
 """Most rows or lines of one page."""
@@ -24,170 +28,149 @@ PAGE_BYTES = 4096
 """Most bytes of one page of the hexadecimal view."""
 CELL_CHARACTERS = 500
 """Longest cell that is sent; the full value is a matter for Python."""
+COLUMNS_MAX = 500
+"""Most columns that are told."""
 
-Answer = Coroutine[Any, Any, dict[str, Any]]
 _START = Param("start", "integer", "First one, from 0.", default=0, minimum=0)
-_LIMIT = Param("limit", "integer", "Most of them.", default=20, minimum=0)
-_COMPARISONS = ("=", "!=", "<", "<=", ">", ">=", "contains")
+_LIMIT = Param("limit", "integer", "Most of them.", default=20, minimum=1)
+_FILTERS = Param("filters", "json", "Conditions: dicts with column, op and value.")
+_ORDER = Param("order", "json", "A dict with column and descending.")
 
 
-async def answer(artifact: Any, message: Any) -> dict[str, Any]:
-    """Answer one message of a browser.
+class Questions:
+    """Answers the questions of one preview; it remembers where it found rows.
 
     Args:
         artifact: The handle that is shown.
-        message: What came: a dict with ``id``, ``ask`` and ``arguments``; untrusted.
-
-    Returns:
-        Plain JSON with the same ``id``, and either ``answer`` or ``error`` (its code and one line of text).
     """
-    told = message if isinstance(message, dict) else {}
-    reply: dict[str, Any] = {"id": told.get("id") if isinstance(told.get("id"), int) else None}
-    try:
-        operation, handler = _known(told.get("ask"))
-        given = told.get("arguments")
-        arguments = checked(operation, given if isinstance(given, dict) else {})
-        return reply | {"answer": jsonable(await handler(artifact, arguments))}
-    except KmnbError as error:
-        return reply | {"error": {"code": error.code, "text": str(error)}}
+
+    def __init__(self, artifact: Any) -> None:
+        self._artifact = artifact
+        self._rows = RowReader(artifact)
+        self._columns = Columns(artifact, self._rows)
+
+    async def answer(self, message: Any) -> dict[str, Any]:
+        """Answer one message of a browser.
+
+        Args:
+            message: What came: a dict with ``id``, ``ask`` and ``arguments``; untrusted.
+
+        Returns:
+            Plain JSON with the same ``id``, and either ``answer`` or ``error`` (its code and one line of text).
+        """
+        told = message if isinstance(message, dict) else {}
+        reply: dict[str, Any] = {"id": told.get("id") if isinstance(told.get("id"), int) else None}
+        try:
+            operation, handler = _known(told.get("ask"))
+            given = told.get("arguments")
+            arguments = checked(operation, given if isinstance(given, dict) else {})
+            return reply | {"answer": jsonable(await handler(self, arguments))}
+        except KmnbError as error:
+            return reply | {"error": {"code": error.code, "text": str(error)}}
+
+    async def lines(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Give a page of lines."""
+        start, limit = given["start"], min(given["limit"], PAGE_ROWS)
+        page = await self._artifact.lines_async(start, limit, max_bytes=ANSWER_BYTES)
+        return {
+            "start": start,
+            "lines": [clip_cell(text) for text in page.values],
+            "total": page.total,
+            "exact": not page.total_is_lower_bound,
+            "notes": page.notes,
+            "code": f"art.lines({start}, {limit})",
+        }
+
+    async def rows(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Give a page of rows, filtered and in order."""
+        start, limit = given["start"], min(given["limit"], PAGE_ROWS)
+        where, order = where_text(given["filters"] or []), order_of(given["order"])
+        page = await self._rows.page(start, limit, where=where, order=order)
+        names = page.columns[:COLUMNS_MAX]
+        return {
+            "start": start,
+            "columns": names,
+            "rows": _fitting([[clip_cell(value) for value in row[:COLUMNS_MAX]] for row in page.rows]),
+            "numbers": page.numbers,
+            "total": page.total,
+            "searched": page.searched,
+            "code": _select_code(where, start + limit, order=order),
+        }
+
+    async def find(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Give lines that match."""
+        options = {name: given[name] for name in ("fixed", "ignore_case")}
+        page = await self._artifact.grep_async(
+            given["pattern"], max=PAGE_ROWS, cursor=given["cursor"], max_bytes=ANSWER_BYTES, **options
+        )
+        told = "".join(f", {name}={value!r}" for name, value in options.items() if value)
+        return {
+            "matches": [[match.index, clip_cell(match.text)] for match in page.values],
+            "total": page.total,
+            "exact": not page.total_is_lower_bound,
+            "cursor": page.cursor if not page.complete else None,
+            "code": f"art.grep({given['pattern']!r}{told})",
+        }
+
+    async def bytes(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Give a page of bytes."""
+        start, limit = given["start"], min(given["limit"], PAGE_BYTES)
+        content = await self._artifact.read_async(start, limit)
+        data = base64.b64encode(content).decode()
+        return {"start": start, "data": data, "total": self._artifact.size, "code": f"art.read({start}, {limit})"}
+
+    async def tree(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Give the children of a place in a document."""
+        return await tree_of(self._artifact, self._rows, given)
+
+    async def columns(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Tell of each column its type, its nulls, its range and its frequent values."""
+        return await self._columns.told()
+
+    async def facts(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Tell what the handle knows; nothing is read."""
+        artifact = self._artifact
+        envelope = artifact.envelope()
+        names = ("tool", "agent", "threadId", "contentType", "encoding", "bytes", "rows", "lines", "exitCode", "digest")
+        told = {name: envelope[name] for name in names if envelope.get(name) is not None}
+        times = {"createdAt": artifact.created_at, "expiresAt": artifact.expires_at, "version": artifact.version}
+        facts = {"key": artifact.key, "uri": artifact.uri} | told | {k: v for k, v in times.items() if v is not None}
+        return {"facts": facts, "code": f"art = ws.get({artifact.key!r})"}
 
 
-def _known(ask: Any) -> tuple[Operation, Callable[[Any, Mapping[str, Any]], Answer]]:
-    if isinstance(ask, str) and ask in REQUESTS:
-        return REQUESTS[ask]
-    raise BadRequest("preview", "there is no such question", f"Known: {', '.join(REQUESTS)}.")
+def _known(ask: Any) -> tuple[Operation, Callable[[Questions, Mapping[str, Any]], Coroutine[Any, Any, Any]]]:
+    if isinstance(ask, str) and ask in QUESTIONS:
+        return QUESTIONS[ask]
+    raise BadRequest("preview", "there is no such question", f"Known: {', '.join(QUESTIONS)}.")
 
 
-async def _lines(artifact: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    start, limit = given["start"], min(given["limit"], PAGE_ROWS)
-    if not limit:
-        raise BadRequest("lines: limit", "0 would mean the rest", "Use 1 or more.")
-    page = await artifact.lines_async(start, limit, max_bytes=ANSWER_BYTES)
-    return {
-        "start": start,
-        "lines": [_clip(text) for text in page.values],
-        "total": page.total,
-        "exact": not page.total_is_lower_bound,
-        "notes": page.notes,
-        "code": f"art.lines({start}, {limit})",
-    }
+def _select_code(where: str | None, limit: int, *, order: tuple[str, bool] | None) -> str:
+    code = f"art.select(['*']{f', where={where!r}' if where else ''}, limit={limit})"
+    if order is None:
+        return code
+    column, descending = order
+    whole = f"art.select(['*']{f', where={where!r}' if where else ''}).to_pandas()"
+    return f"{whole}.sort_values({column!r}, ascending={not descending})"
 
 
-async def _rows(artifact: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    start, limit = given["start"], min(given["limit"], PAGE_ROWS)
-    columns = given["columns"] or ["*"]
-    where = where_text(given["filters"] or [])
-    # A cursor is the sip's own way of beginning at a record.
-    cursor = seal("select", _identity(artifact), {"record": start}) if start else None
-    page = await artifact.select_async(columns, where=where, limit=limit, cursor=cursor, max_bytes=ANSWER_BYTES)
-    names = list(page.values[0]) if page.values else []
-    options = "".join(
-        f", {name}={value!r}" for name, value in (("where", where), ("limit", limit)) if value is not None
-    )
-    return {
-        "start": start,
-        "columns": names,
-        "rows": [[_clip(_text(row.get(name))) for name in names] for row in page.values],
-        "total": page.total,
-        "exact": not page.total_is_lower_bound,
-        "notes": page.notes,
-        "skipped": page.skipped,
-        "code": f"art.select({columns!r}{options})",
-    }
-
-
-async def _find(artifact: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    options = {name: given[name] for name in ("fixed", "ignore_case")}
-    page = await artifact.grep_async(
-        given["pattern"], max=PAGE_ROWS, cursor=given["cursor"], max_bytes=ANSWER_BYTES, **options
-    )
-    told = "".join(f", {name}={value!r}" for name, value in options.items() if value)
-    return {
-        "matches": [[match.index, _clip(match.text)] for match in page.values],
-        "total": page.total,
-        "exact": not page.total_is_lower_bound,
-        "cursor": page.cursor if not page.complete else None,
-        "code": f"art.grep({given['pattern']!r}{told})",
-    }
-
-
-async def _bytes(artifact: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    start, limit = given["start"], min(given["limit"], PAGE_BYTES)
-    content = await artifact.read_async(start, limit)
-    data = base64.b64encode(content).decode()
-    return {"start": start, "data": data, "total": artifact.size, "code": f"art.read({start}, {limit})"}
-
-
-def where_text(filters: Any) -> str | None:
-    """Write structured filters as a condition of ``select``; the values stay values.
-
-    Args:
-        filters: A list of dicts with ``column``, ``op`` and ``value``, from a browser.
-
-    Returns:
-        The condition; None where there is no filter.
-
-    Raises:
-        BadRequest: Not such a list, or an unknown comparison.
-    """
-    if not isinstance(filters, list) or len(filters) > 50 or not all(isinstance(one, dict) for one in filters):
-        raise BadRequest("filters", "must be a list of at most 50 filters")
-    return " and ".join(_test(one) for one in filters) or None
-
-
-def _test(one: Mapping[str, Any]) -> str:
-    column, comparison, value = one.get("column"), one.get("op"), one.get("value")
-    if not isinstance(column, str) or comparison not in _COMPARISONS or not isinstance(value, str | int | float):
-        raise BadRequest("filters", "a filter has a column, a comparison and a value", f"Use {' '.join(_COMPARISONS)}.")
-    name = "`" + column.replace("`", "``") + "`"
-    if comparison == "contains":
-        pattern = str(value).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        return f"{name} ilike {_quoted(f'%{pattern}%')}"
-    return f"{name} {comparison} {_literal(value)}"
-
-
-def _literal(value: Any) -> str:
-    try:
-        return repr(value) if isinstance(value, int | float) and not isinstance(value, bool) else _number(str(value))
-    except ValueError:
-        return _quoted(str(value))
-
-
-def _number(text: str) -> str:
-    """Take a number as it was typed; anything else is text. Raises ValueError."""
-    if not text.strip().lstrip("+-").replace(".", "", 1).isdecimal() or not text.isascii():
-        raise ValueError(text)
-    return text.strip()
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _identity(artifact: Any) -> str:
-    return str(artifact.digest or artifact.key)
-
-
-def _text(value: Any) -> str:
-    from kmnb.core.jsonable import json_text
-
-    return value if isinstance(value, str) else "" if value is None else json_text(value)
-
-
-def _clip(text: str) -> str:
+def clip_cell(value: Any) -> str:
+    """Write a cell as text of a bounded length."""
+    text = value if isinstance(value, str) else "" if value is None else json_text(value)
     return text if len(text) <= CELL_CHARACTERS else text[:CELL_CHARACTERS] + "…"
 
 
-REQUESTS: Mapping[str, tuple[Operation, Callable[[Any, Mapping[str, Any]], Answer]]] = {
-    "lines": (Operation("lines", "A page of lines.", (_START, _LIMIT)), _lines),
-    "rows": (
-        Operation(
-            "rows",
-            "A page of records.",
-            (_START, _LIMIT, Param("columns", "texts", "Columns."), Param("filters", "json", "Conditions.")),
-        ),
-        _rows,
-    ),
+def _fitting(rows: list[list[str]]) -> list[list[str]]:
+    """Shorten the cells of very wide rows until the answer is within its bound."""
+    room = CELL_CHARACTERS
+    while room > 8 and sum(len(cell) for row in rows for cell in row) * 2 > ANSWER_BYTES:
+        room //= 2
+        rows = [[cell if len(cell) <= room else cell[:room] + "…" for cell in row] for row in rows]
+    return rows
+
+
+QUESTIONS: Mapping[str, tuple[Operation, Callable[[Questions, Mapping[str, Any]], Coroutine[Any, Any, Any]]]] = {
+    "lines": (Operation("lines", "A page of lines.", (_START, _LIMIT)), Questions.lines),
+    "rows": (Operation("rows", "A page of rows.", (_START, _LIMIT, _FILTERS, _ORDER)), Questions.rows),
     "find": (
         Operation(
             "find",
@@ -199,8 +182,14 @@ REQUESTS: Mapping[str, tuple[Operation, Callable[[Any, Mapping[str, Any]], Answe
                 Param("cursor", "text", "Where an earlier answer ended."),
             ),
         ),
-        _find,
+        Questions.find,
     ),
-    "bytes": (Operation("bytes", "A page of bytes.", (_START, _LIMIT)), _bytes),
+    "bytes": (Operation("bytes", "A page of bytes.", (_START, _LIMIT)), Questions.bytes),
+    "tree": (
+        Operation("tree", "Children in a document.", (Param("path", "json", "Names and numbers."), _START, _LIMIT)),
+        Questions.tree,
+    ),
+    "columns": (Operation("columns", "What is known of the columns."), Questions.columns),
+    "facts": (Operation("facts", "What the handle knows."), Questions.facts),
 }
 """Every question that a browser may ask."""

@@ -40,7 +40,8 @@ async function render({ model, el }) {
     pages.set(version, loading);
   }
   const part = await pages.get(version);
-  return part.mount({ el, ask, reference: model.get("reference"), css: part.css });
+  const gone = (tell) => ["comm:close", "comm_live_update"].forEach((name) => model.on(name, () => model.comm_live || tell()));
+  return part.mount({ el, ask, reference: model.get("reference"), css: part.css, gone });
 }
 
 export default { render };

@@ -1,45 +1,42 @@
-// Questions: one under way at a time, the newest one waiting, older ones dropped before they are sent.
+// Questions: one under way at a time; of those that wait, only the newest of each kind is ever sent.
 
 export const SLOW_MS = 400;
-export const LOST_MS = 8000;
+export const LOST_MS = 10_000;
+const LOST = { error: { code: "busy", text: "The kernel is busy or gone. What is shown stays; try again later." } };
 
 export class Asker {
-  constructor(ask, status) {
-    this.send = ask;
-    this.status = status;
-    this.current = null;
-    this.next = null;
+  constructor(send, waits) {
+    Object.assign(this, { send, waits, current: null, waiting: new Map() });
   }
 
-  // Resolves with an answer, with an error that has a text, or with null when a newer question took its place.
-  ask(name, args) {
+  // Resolves with a reply that has an answer or an error, or with null when a newer question took its place.
+  ask(name, args = {}, slot = "page") {
     return new Promise((resolve) => {
-      if (this.next) this.next.resolve(null);
-      this.next = { name, args, resolve };
+      this.waiting.get(slot)?.resolve(null);
+      this.waiting.set(slot, { name, args, resolve });
       this.pump();
     });
   }
 
   async pump() {
-    if (this.current || !this.next) return;
-    const mine = (this.current = this.next);
-    this.next = null;
+    if (this.current) return;
+    const [slot, mine] = this.waiting.entries().next().value ?? [];
+    if (!mine) return;
+    this.waiting.delete(slot);
+    this.current = mine;
     const timers = [
-      setTimeout(() => this.status("waiting for the kernel …"), SLOW_MS),
-      setTimeout(() => this.lost(mine), LOST_MS),
+      setTimeout(() => this.waits(true), SLOW_MS),
+      setTimeout(() => this.done(mine, LOST), LOST_MS),
     ];
     const reply = await this.send(mine.name, mine.args);
     timers.forEach(clearTimeout);
-    if (this.current === mine) this.current = null;
-    mine.resolve(this.next ? null : reply);
-    this.pump();
+    this.waits(false);
+    this.done(mine, this.waiting.has(slot) ? null : reply);
   }
 
-  // The kernel is busy, or gone. Nothing waits: the next question is sent when somebody asks it.
-  lost(mine) {
-    if (this.current !== mine) return;
-    this.current = null;
-    mine.resolve({ error: { code: "busy", text: "The kernel is busy or gone. What is shown stays; try again." } });
+  done(mine, reply) {
+    if (this.current === mine) this.current = null;
+    mine.resolve(reply);
     this.pump();
   }
 }

@@ -1,13 +1,22 @@
 // Elements are made here and nowhere else: content only ever becomes text, never markup.
 
+const SVG = "http://www.w3.org/2000/svg";
+
 export function h(tag, properties = {}, ...children) {
-  const element = document.createElement(tag);
+  return filled(document.createElement(tag), properties, children);
+}
+
+export function svg(tag, properties = {}, ...children) {
+  return filled(document.createElementNS(SVG, tag), properties, children);
+}
+
+function filled(element, properties, children) {
   for (const [name, value] of Object.entries(properties)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (value === true) element.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined).map(shown));
+  element.append(...children.filter((child) => child !== null && child !== undefined && child !== false).map(shown));
   return element;
 }
 
@@ -34,4 +43,8 @@ export function number(value) {
 
 export function clamp(value, low, high) {
   return Math.min(Math.max(value, low), Math.max(low, high));
+}
+
+export function button(text, onclick, properties = {}) {
+  return h("button", { type: "button", onclick, ...properties }, text);
 }

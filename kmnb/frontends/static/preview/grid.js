@@ -1,55 +1,106 @@
 // The table: a window of rows and of columns, a cell that has the focus, and the keys that move it.
 
-import { clamp, h } from "./dom.js";
+import { clamp, h, number } from "./dom.js";
+import { Filters } from "./filters.js";
+import { columnHead } from "./head.js";
 import { Pager } from "./pager.js";
 
 const ROWS = 20;
 const COLUMNS = 12;
 
 export class Grid {
-  constructor({ asker, status, reference, filters }) {
-    Object.assign(this, { asker, status, filters, columns: [], rows: [], left: 0, row: 0, column: 0 });
+  constructor({ asker, status, reference }) {
+    Object.assign(this, { asker, status, columns: [], rows: [], numbers: [], left: 0, row: 0, column: 0 });
+    Object.assign(this, { order: null, facts: new Map(), asked: 0 });
     this.pager = new Pager({ size: ROWS, total: reference.rows, noun: "row", load: (a, b) => this.load(a, b) });
+    this.filters = new Filters(() => this.again());
     this.table = h("table", { class: "kmnb-grid", role: "grid", "aria-label": "Rows" });
     this.table.addEventListener("keydown", (event) => this.key(event));
-    this.table.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-    this.element = h("div", { class: "kmnb-window" }, this.table, this.pager.slider);
+    this.table.addEventListener("wheel", (event) => this.pager.wheel(event), { passive: false });
+    this.scroller = h("div", { class: "kmnb-scroll" }, this.table);
+    const rows = h("div", { class: "kmnb-window" }, this.scroller, this.pager.slider);
+    this.element = h("div", {}, this.filters.element, rows);
   }
 
-  async show() {
-    await this.pager.go(this.pager.start);
+  show() {
+    return this.pager.go(this.pager.start);
+  }
+
+  // Begin anew: the filters or the order changed.
+  again() {
+    Object.assign(this, { row: 0 });
+    return this.pager.reset();
   }
 
   async load(start, limit) {
-    const reply = await this.asker.ask("rows", { start, limit, filters: this.filters() });
-    if (!reply) return;
-    if (reply.error) return this.status(reply.error.text, true);
-    const { columns, rows, total, exact, code } = reply.answer;
+    const mine = ++this.asked;
+    for (;;) {
+      const reply = await this.asker.ask("rows", { start, limit, filters: this.filters.list, order: this.order });
+      if (!reply || mine !== this.asked) return;
+      if (reply.error) return this.status(reply.error.text, true);
+      this.take(reply.answer);
+      const { rows, searched } = reply.answer;
+      if (searched === 1 || rows.length === limit) break;
+      this.status(`${number(rows.length)} rows so far; ${Math.round(searched * 100)}% searched …`);
+    }
+    if (!this.looked) this.look();
+  }
+
+  take({ columns, rows, numbers, total, searched, code }) {
     if (columns.length) this.columns = columns;
-    this.rows = rows;
-    this.code = code;
-    this.pager.told(total, exact);
+    Object.assign(this, { rows, numbers, code });
+    this.filters.columns(this.columns);
+    this.pager.told(total);
     this.paint();
-    this.status(this.pager.range(rows.length) + (exact === false ? " or more" : ""));
+    this.status(this.pager.range(rows.length) + (total === null && searched < 1 ? " (more may follow)" : ""));
+  }
+
+  // What is known of the columns comes after the rows are there, and waits for whatever else is asked.
+  async look() {
+    this.looked = true;
+    const reply = await this.asker.ask("columns", {}, "columns");
+    if (!reply?.answer) return;
+    this.facts = new Map(reply.answer.columns.map((one) => [one.name, one]));
+    this.sample = reply.answer.sample ? reply.answer.looked_at : null;
+    const focused = this.table.contains(document.activeElement) && document.activeElement.tagName === "TD";
+    this.paint();
+    if (focused) this.cell()?.focus();
   }
 
   paint() {
     const shown = this.columns.slice(this.left, this.left + COLUMNS);
-    this.table.setAttribute("aria-rowcount", (this.pager.total ?? -1) + 1);
+    this.table.setAttribute("aria-rowcount", this.pager.total === null ? -1 : this.pager.total + 1);
     this.table.setAttribute("aria-colcount", this.columns.length + 1);
-    const head = h("tr", { "aria-rowindex": 1 }, h("th", { scope: "col", "aria-colindex": 1 }, "#"));
-    shown.forEach((name, place) => head.append(h("th", { scope: "col", "aria-colindex": this.left + place + 2 }, name)));
+    const heads = shown.map((name, place) => this.head(name, this.left + place));
+    const corner = h("th", { scope: "col", "aria-colindex": 1, title: this.sample ? `from a sample of ${this.sample} rows` : null }, "#");
     const body = this.rows.map((cells, place) => this.line(cells, place, shown.length));
-    this.table.replaceChildren(h("thead", {}, head), h("tbody", {}, ...body));
+    const hidden = this.columns.length - shown.length;
+    const note = hidden > 0 ? h("caption", {}, `columns ${this.left + 1}–${this.left + shown.length} of ${this.columns.length}`) : null;
+    this.table.replaceChildren(...[note, h("thead", {}, h("tr", { "aria-rowindex": 1 }, corner, ...heads)), h("tbody", {}, ...body)].filter(Boolean));
+  }
+
+  head(name, at) {
+    const mine = this.order?.column === name;
+    const sorted = mine ? (this.order.descending ? "descending" : "ascending") : "none";
+    return columnHead({ name, facts: this.facts.get(name), sorted, index: at + 2, sort: () => this.sort(name) });
+  }
+
+  // Up, down, as it stands.
+  async sort(name) {
+    const mine = this.order?.column === name;
+    this.order = !mine ? { column: name, descending: false } : this.order.descending ? null : { column: name, descending: true };
+    await this.again();
+    const at = this.columns.indexOf(name) - this.left + 1;
+    this.table.tHead?.rows[0]?.cells[at]?.querySelector("button")?.focus();
   }
 
   line(cells, place, count) {
     const index = this.pager.start + place;
-    const line = h("tr", { "aria-rowindex": index + 2 }, h("th", { scope: "row", "aria-colindex": 1 }, index));
+    const line = h("tr", { "aria-rowindex": index + 2 }, h("th", { scope: "row", "aria-colindex": 1 }, this.numbers[place] ?? index));
     for (let i = 0; i < count; i++) {
       const column = this.left + i;
       const active = place === this.row && column === this.column;
-      const cell = h("td", { "aria-colindex": column + 2, tabindex: active ? 0 : -1 }, cells[column] ?? "");
+      const cell = h("td", { "aria-colindex": column + 2, tabindex: active ? 0 : -1, title: cells[column] }, cells[column] ?? "");
       cell.addEventListener("focus", () => this.touch(place, column));
       line.append(cell);
     }
@@ -69,41 +120,33 @@ export class Grid {
   }
 
   key(event) {
+    if (event.target.tagName !== "TD") return;
     const page = this.pager.size;
-    const moves = {
-      ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1],
-      PageDown: [page, 0], PageUp: [-page, 0],
+    const here = this.pager.start + this.row;
+    const last = this.columns.length - 1;
+    const end = this.pager.total === null ? here : this.pager.total - 1;
+    const control = event.ctrlKey || event.metaKey;
+    const targets = {
+      ArrowDown: [here + 1, this.column], ArrowUp: [here - 1, this.column],
+      ArrowRight: [here, this.column + 1], ArrowLeft: [here, this.column - 1],
+      PageDown: [here + page, this.column], PageUp: [here - page, this.column],
+      Home: [control ? 0 : here, 0], End: [control ? end : here, last],
     };
-    const far = (this.pager.total ?? 0) - 1;
-    const jumps = event.ctrlKey || event.metaKey
-      ? { Home: [0, 0], End: [far, this.columns.length - 1] }
-      : { Home: [this.pager.start + this.row, 0], End: [this.pager.start + this.row, this.columns.length - 1] };
-    const target = moves[event.key]
-      ? [this.pager.start + this.row + moves[event.key][0], this.column + moves[event.key][1]]
-      : jumps[event.key];
-    if (!target) return;
+    if (event.key === "s" && !control) this.sort(this.columns[this.column]);
+    else if (targets[event.key]) this.move(clamp(targets[event.key][0], 0, this.pager.total === null ? Infinity : end), clamp(targets[event.key][1], 0, last));
+    else return;
     event.preventDefault();
     event.stopPropagation();
-    this.move(clamp(target[0], 0, far), clamp(target[1], 0, this.columns.length - 1));
   }
 
   async move(row, column) {
     this.left = clamp(this.left, column - COLUMNS + 1, column);
     const { start, size } = this.pager;
-    if (row < start) await this.pager.go(row < start - 1 ? row : start - 1);
-    else if (row >= start + size) await this.pager.go(row > start + size ? row - size + 1 : start + 1);
+    if (row < start) await this.pager.go(row === start - 1 ? row : row - size + 1);
+    else if (row >= start + size) await this.pager.go(row === start + size ? start + 1 : row);
     Object.assign(this, { row: clamp(row - this.pager.start, 0, this.rows.length - 1), column });
     this.paint();
     this.cell()?.focus();
-  }
-
-  wheel(event) {
-    if (event.ctrlKey || !this.pager.total || this.pager.total <= this.pager.size) return;
-    const step = Math.sign(event.deltaY) * 3;
-    const last = this.pager.total - this.pager.size;
-    if ((step < 0 && this.pager.start === 0) || (step > 0 && this.pager.start >= last)) return;
-    event.preventDefault();
-    this.pager.by(step);
   }
 
   copied() {

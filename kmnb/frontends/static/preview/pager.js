@@ -4,21 +4,29 @@ import { clamp, h, number } from "./dom.js";
 
 export class Pager {
   constructor({ size, total, noun, load }) {
-    Object.assign(this, { size, total, noun, load, start: 0 });
+    Object.assign(this, { size, total: total ?? null, noun, load, start: 0, loaded: false });
     this.slider = h("input", {
       type: "range",
       class: "kmnb-slider",
       min: 0,
-      max: Math.max(0, (total ?? 0) - size),
       value: 0,
       "aria-label": `First ${noun} shown`,
       oninput: () => this.go(Number(this.slider.value)),
     });
+    this.bound();
+  }
+
+  get last() {
+    return this.total === null ? Infinity : Math.max(0, this.total - this.size);
+  }
+
+  bound() {
+    this.slider.max = this.last === Infinity ? this.start + this.size : this.last;
+    this.slider.value = this.start;
   }
 
   go(start) {
-    const last = this.total === null || this.total === undefined ? Infinity : this.total - this.size;
-    const wanted = clamp(Math.round(start), 0, last);
+    const wanted = clamp(Math.round(start), 0, this.last);
     if (wanted === this.start && this.loaded) return Promise.resolve();
     this.start = wanted;
     this.slider.value = wanted;
@@ -29,17 +37,28 @@ export class Pager {
     return this.go(this.start + delta);
   }
 
+  reset() {
+    Object.assign(this, { start: 0, total: null, loaded: false });
+    return this.go(0);
+  }
+
   // Take what an answer says of the total.
-  told(total, exact) {
+  told(total) {
     this.loaded = true;
-    if (total === null || total === undefined) return;
-    this.total = exact === false && this.total > total ? this.total : total;
-    this.slider.max = Math.max(0, this.total - this.size);
-    this.slider.value = this.start;
+    if (total !== null && total !== undefined) this.total = total;
+    this.bound();
   }
 
   range(shown) {
     if (!shown) return `no ${this.noun}s`;
     return `${this.noun}s ${number(this.start + 1)}–${number(this.start + shown)} of ${number(this.total)}`;
+  }
+
+  // Let the wheel move the window as long as there is somewhere to go; then the page scrolls on.
+  wheel(event) {
+    const step = Math.sign(event.deltaY) * 3;
+    if (event.ctrlKey || !step || (step < 0 && this.start === 0) || (step > 0 && this.start >= this.last)) return;
+    event.preventDefault();
+    this.by(step);
   }
 }

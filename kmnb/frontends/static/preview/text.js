@@ -1,23 +1,23 @@
 // Text by lines with their numbers, and bytes in hexadecimal: both are windows of a fixed number of lines.
 
-import { h } from "./dom.js";
+import { h, number } from "./dom.js";
 import { Pager } from "./pager.js";
 
 const LINES = 20;
 const BYTES = 16;
 
 class Page {
-  constructor({ asker, status, noun, total, label, size = LINES, unit = 1 }) {
-    Object.assign(this, { asker, status, unit });
-    this.pager = new Pager({ size, total, noun, load: (start, limit) => this.load(start, limit) });
+  constructor({ asker, status }, { noun, total, label }) {
+    Object.assign(this, { asker, status });
+    this.pager = new Pager({ size: LINES, total, noun, load: (start, limit) => this.load(start, limit) });
     this.pre = h("pre", { class: "kmnb-text", tabindex: 0, role: "region", "aria-label": label });
     this.pre.addEventListener("keydown", (event) => this.key(event));
-    this.pre.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    this.pre.addEventListener("wheel", (event) => this.pager.wheel(event), { passive: false });
     this.element = h("div", { class: "kmnb-window" }, this.pre, this.pager.slider);
   }
 
-  async show() {
-    await this.pager.go(this.pager.start);
+  show() {
+    return this.pager.go(this.pager.start);
   }
 
   key(event) {
@@ -25,24 +25,16 @@ class Page {
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
     if (event.key in steps) this.pager.by(steps[event.key]);
     else if (event.key === "Home") this.pager.go(0);
-    else if (event.key === "End") this.pager.go((this.pager.total ?? 0) - page);
+    else if (event.key === "End" && this.pager.total !== null) this.pager.go(this.pager.last);
     else return;
     event.preventDefault();
     event.stopPropagation();
-  }
-
-  wheel(event) {
-    const last = (this.pager.total ?? 0) - this.pager.size;
-    const step = Math.sign(event.deltaY) * 3;
-    if (event.ctrlKey || last <= 0 || (step < 0 && !this.pager.start) || (step > 0 && this.pager.start >= last)) return;
-    event.preventDefault();
-    this.pager.by(step);
   }
 }
 
 export class Lines extends Page {
   constructor(options) {
-    super({ ...options, noun: "line", total: options.reference.lines, label: "Lines" });
+    super(options, { noun: "line", total: options.reference.lines, label: "Lines" });
     this.marked = null;
   }
 
@@ -51,9 +43,8 @@ export class Lines extends Page {
     if (!reply) return;
     if (reply.error) return this.status(reply.error.text, true);
     const { lines, total, exact, code } = reply.answer;
-    this.lines = lines;
-    this.code = code;
-    this.pager.told(total, exact);
+    Object.assign(this, { lines, code });
+    this.pager.told(exact ? total : Math.max(total ?? 0, this.pager.total ?? 0));
     this.paint();
     this.status(this.pager.range(lines.length));
   }
@@ -82,21 +73,24 @@ export class Lines extends Page {
 export class Bytes extends Page {
   constructor(options) {
     const total = Math.ceil((options.reference.bytes ?? 0) / BYTES);
-    super({ ...options, noun: "line", total, label: "Bytes in hexadecimal" });
+    super(options, { noun: "line", total, label: "Bytes in hexadecimal" });
+    this.type = options.reference.contentType ?? "unknown type";
+    this.raw = new Uint8Array();
   }
 
   async load(start, limit) {
     const reply = await this.asker.ask("bytes", { start: start * BYTES, limit: limit * BYTES });
     if (!reply) return;
     if (reply.error) return this.status(reply.error.text, true);
-    const { data, code } = reply.answer;
+    const { data, total, code } = reply.answer;
     this.code = code;
     this.raw = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
-    this.pager.told(this.pager.total, true);
+    this.pager.told(Math.ceil((total ?? 0) / BYTES));
     const lines = [];
     for (let at = 0; at < this.raw.length; at += BYTES) lines.push(this.line(start * BYTES + at, at));
     this.pre.replaceChildren(...lines);
-    this.status(`bytes ${start * BYTES}–${start * BYTES + this.raw.length}`);
+    const end = start * BYTES + this.raw.length;
+    this.status(`bytes ${number(start * BYTES)}–${number(end)} of ${number(total)} · ${this.type}`);
   }
 
   line(offset, at) {
@@ -107,6 +101,6 @@ export class Bytes extends Page {
   }
 
   copied() {
-    return { columns: ["hex"], rows: [[[...(this.raw ?? [])].map((byte) => byte.toString(16).padStart(2, "0")).join("")]] };
+    return { columns: ["hex"], rows: [[[...this.raw].map((byte) => byte.toString(16).padStart(2, "0")).join("")]] };
   }
 }
