@@ -18,8 +18,10 @@ from kmnb.storage._protocols import Backend, ExpiringBackend
 class Live:
     """What one workspace remembers while it is open; nothing here outlives the process."""
 
-    threads: dict[str, Any] = field(default_factory=dict)
-    """Threads that this workspace keeps alive, by record key."""
+    threads: dict[str, str] = field(default_factory=dict)
+    """Threads that this workspace stored or said something in, by record key."""
+    followed: dict[str, str] = field(default_factory=dict)
+    """Threads that it only reads, by record key; bounded."""
     locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
     """One lock for each counter that is being moved, so that a process does not race with itself."""
     listeners: list[asyncio.Queue[Any]] = field(default_factory=list)

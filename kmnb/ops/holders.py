@@ -68,4 +68,7 @@ def let_sleep(context: Context) -> None:
 
 def used_here(context: Context, key: str) -> bool:
     """Whether a workspace of this process, on the same store, keeps the thread with that record alive."""
-    return any(other.backend.url == context.backend.url and key in other.live.threads for other in list(_awake))
+    return any(
+        other.backend.url == context.backend.url and (key in other.live.threads or key in other.live.followed)
+        for other in list(_awake)
+    )

@@ -17,6 +17,8 @@ from kmnb.errors import ArtifactNotFound, BadRequest, StoreError, StoreUnavailab
 from kmnb.ops.context import Context
 from kmnb.ops.holders import holder_name
 
+FOLLOWED_MAX = 1000
+"""Most threads that one workspace keeps alive by reading."""
 _ATTEMPTS = 100
 
 
@@ -56,13 +58,14 @@ async def read_entry(context: Context, key: str) -> tuple[Entry | None, str | No
     return entry, record.revision, State.UNREADABLE if entry is None else None
 
 
-async def touch_thread(context: Context, thread: str, *, reopen: bool = False) -> datetime:
+async def touch_thread(context: Context, thread: str, *, reopen: bool = False, own: bool = True) -> datetime:
     """Register a thread, or renew its lease; returns the time by the store's clock.
 
     Args:
         context: The workspace.
         thread: The thread.
         reopen: Whether a closed thread is opened again.
+        own: Whether the workspace works in the thread, rather than reads it.
 
     Raises:
         ThreadClosed: It was closed, and is not to be reopened.
@@ -89,7 +92,8 @@ async def touch_thread(context: Context, thread: str, *, reopen: bool = False) -
             await asyncio.sleep(0.001 * attempt)
     else:
         raise StoreUnavailable(f"thread {thread!a:.200}", "its registry entry changes all the time", "Try again.")
-    context.live.threads[key] = thread
+    if own:
+        context.live.threads[key] = thread
     return now
 
 
@@ -163,21 +167,24 @@ def follow_thread(context: Context, key: str) -> None:
     """Remember that this workspace reads an artifact, so that its thread gets signs of life while it is open."""
     names = context.names
     thread = thread_of(key, namespace=names.namespace, crew=names.crew)
-    if thread is not None:
-        context.live.threads.setdefault(record_key(names.namespace, names.crew, thread), thread)
+    if thread is not None and len(context.live.followed) < FOLLOWED_MAX:
+        context.live.followed.setdefault(record_key(names.namespace, names.crew, thread), thread)
 
 
 async def renew_leases(context: Context) -> None:
-    """Give a sign of life for every open thread that this workspace has touched.
+    """Give a sign of life for every open thread of this workspace.
 
-    A thread that it only reads and that the registry does not know stays unknown: it is others' business.
+    A thread that it works in is registered again where the registry lost it. One that it only reads and that the
+    registry does not know stays unknown: it is others' business.
     """
-    for key, thread in list(context.live.threads.items()):
+    live = context.live
+    for key in list(live.followed):
         entry, _, _ = await read_entry(context, key)
         if entry is None or entry.closed_at is not None:
-            context.live.threads.pop(key, None)
-            continue
+            del live.followed[key]
+    for key, thread in [*live.threads.items(), *live.followed.items()]:
         try:
-            await touch_thread(context, thread)
+            await touch_thread(context, thread, own=key in live.threads)
         except ThreadClosed:
-            context.live.threads.pop(key, None)
+            live.threads.pop(key, None)
+            live.followed.pop(key, None)

@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from kmnb._bridge import run
 from kmnb.ops.leftovers import FOLDER_SECONDS, stale_folders
 from kmnb.ops.workspace import Workspace
