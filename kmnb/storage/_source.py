@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import time
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing
 from functools import partial
 from os import PathLike
@@ -14,7 +14,7 @@ from typing import BinaryIO, TypeAlias, cast
 from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.errors import BadRequest
 from kmnb.storage._protocols import Attributes, Progress, Source
-from kmnb.storage._threads import in_thread
+from kmnb.storage._threads import in_thread, in_thread_detached
 
 Block: TypeAlias = bytes | memoryview
 
@@ -90,11 +90,12 @@ async def _walk(source: object, size: int) -> AsyncGenerator[Block, None]:
         finally:
             await in_thread(file.close)
     elif callable(getattr(source, "read", None)):
-        async for block in _read(cast("BinaryIO", source), size):
+        # What belongs to the caller may wait for ever: a cancelled put does not wait with it.
+        async for block in _read(cast("BinaryIO", source), size, call=in_thread_detached):
             yield block
     elif isinstance(source, Iterable) and not isinstance(source, str):
         items, join_bytes = iter(source), JOIN_FIRST_BYTES
-        while some := await in_thread(partial(_some, items, join_bytes)):
+        while some := await in_thread_detached(partial(_some, items, join_bytes)):
             join_bytes = min(2 * join_bytes, JOIN_BYTES)
             for item in some:
                 for block in _cut(item, size):
@@ -118,10 +119,12 @@ def _some(items: Iterator[object], join_bytes: int) -> list[object]:
     return taken
 
 
-async def _read(file: BinaryIO, size: int) -> AsyncIterator[Block]:
+async def _read(
+    file: BinaryIO, size: int, *, call: Callable[[Callable[[], Block]], Awaitable[Block]] = in_thread
+) -> AsyncIterator[Block]:
     if isinstance(file, io.TextIOBase):
         raise BadRequest("a text file", "only bytes can be stored", "Open the file with mode 'rb'")
-    while block := await in_thread(lambda: file.read(size)):
+    while block := await call(lambda: file.read(size)):
         yield bytes(block) if isinstance(block, bytearray) else block
 
 

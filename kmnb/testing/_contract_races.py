@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -70,6 +70,30 @@ class RaceContract(ContractBase):
             store.head("x")
         store.put("x", b"after")
         assert b"".join(store.stream("x")) == b"after"
+
+    def test_a_put_whose_source_hangs_can_be_cancelled(self, store: Store, backend: Backend) -> None:
+        """A blocking source that never ends does not hold up whoever gives up on it."""
+        reached, never = threading.Event(), threading.Event()
+
+        def source() -> Iterator[bytes]:
+            yield content(MIB)
+            reached.set()
+            never.wait(60)
+
+        async def check() -> float:
+            task = asyncio.ensure_future(backend.discussions.put("x", source()))
+            assert await asyncio.to_thread(reached.wait, 20)
+            task.cancel()
+            since = time.monotonic()
+            await asyncio.wait({task}, timeout=20)
+            assert task.cancelled()
+            return time.monotonic() - since
+
+        try:
+            assert within(60, check) < CANCEL_SECONDS
+        finally:
+            never.set()
+        assert list(store.list()) == []
 
     def test_a_stream_can_be_left_early(self, store: Store) -> None:
         """The store goes on working after a half read object."""

@@ -11,21 +11,22 @@ import hashlib
 import json
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
 from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.core.metadata import ObjectInfo
-from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, StoreUnavailable
-from kmnb.storage._keys import check_key, check_prefix, is_below
+from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, StoreDenied, StoreError, StoreUnavailable
+from kmnb.storage._keys import check_key, check_prefix
 from kmnb.storage._obstore import Bucket, Found
 from kmnb.storage._protocols import Attributes, Progress, Source
 from kmnb.storage._ranges import check_range, read_ahead, same_object
 from kmnb.storage._source import Intake, final_attributes
 from kmnb.storage._threads import in_thread, settle
 from kmnb.storage.backends._bucket_layout import SMALL_MAX_BYTES, Facts, Paths, fit_facts, pack_facts, read_facts
+from kmnb.storage.backends._bucket_walk import walk
 
 CHUNK_BYTES = 4 * 1024 * 1024
 """Range that one request reads of a large object."""
@@ -67,10 +68,11 @@ class BucketArea:
                 before = await self._before(path, thing, create_only=create_only)
             try:
                 if data is None:
+                    facts = replace(facts, parts=True)
                     owner = pack_facts(Facts(facts.identity, "", key=path))
                     parts = self._parts + facts.identity
                     await self._bucket.upload(parts, intake.rest(), thing=thing, metadata=owner)
-                    facts = replace(facts, size=intake.size)
+                facts = replace(facts, size=intake.size)
                 facts = replace(facts, digest=intake.digest(), attributes=final_attributes(attributes))
                 work = self._publish(path, data or b"", facts, create_only=create_only, thing=thing)
                 publishing = asyncio.ensure_future(work)
@@ -111,22 +113,30 @@ class BucketArea:
 
     async def _drop(self, facts: Facts) -> None:
         """Remove what lies apart."""
-        if facts.size is not None:
+        if facts.parts:
             await self._bucket.delete(self._parts + facts.identity, thing="parts of an artifact")
-        if facts.size is not None or fit_facts(facts, self._limit).apart:
+        if facts.parts or fit_facts(facts, self._limit).apart:
             await self._bucket.delete(self._facts + facts.identity, thing="facts of an artifact")
-
-    async def _whole(self, key: str, found: Found) -> ObjectInfo:
-        facts = read_facts(found.metadata, found.revision)
-        if facts.apart:
-            kept = await self._bucket.get(self._facts + facts.identity, thing=f"artifact {key!r}")
-            facts = replace(facts, attributes=json.loads(kept.data)["attributes"])
-        return facts.info(key, found.size, found.modified)
 
     async def head(self, key: str) -> ObjectInfo:
         """Tell size, digest, time and attributes; see ``ObjectArea.head``."""
-        found = await self._bucket.head(self._paths.path(check_key(key)), thing=f"artifact {key!r}")
-        return await self._whole(key, found)
+        path, thing = self._paths.path(check_key(key)), f"artifact {key!r}"
+        lost: Facts | None = None
+        while True:
+            found = await self._bucket.head(path, thing=thing)
+            facts = read_facts(found.metadata, found.revision)
+            if not facts.apart:
+                return facts.info(key, found.size, found.modified)
+            try:
+                kept = await self._bucket.get(self._facts + facts.identity, thing=thing)
+            except ArtifactNotFound:
+                # Either somebody wrote the object again between the two requests, or they are gone for good.
+                if lost is not None and lost.identity == facts.identity:
+                    raise DigestMismatch(thing, "its attributes are gone from the bucket", "Store it again") from None
+                lost = facts
+                continue
+            attributes = json.loads(kept.data)["attributes"]
+            return replace(facts, attributes=attributes).info(key, found.size, found.modified)
 
     async def _known(self, key: str, info: ObjectInfo | None) -> ObjectInfo:
         """Facts without attributes: those of the caller where they are enough, else asked for."""
@@ -140,19 +150,21 @@ class BucketArea:
     async def _read(self, known: ObjectInfo, start: int, end: int) -> bytes:
         """Read a range that lies inside, and make sure that it is of the object that is known."""
         identity, thing = known.identity or "", f"artifact {known.key!r}"
-        if identity.endswith("+"):
-            try:
-                data = (await self._bucket.get_range(self._parts + identity[:-1], start, end, thing=thing)).data
-            except ArtifactNotFound:
-                same_object(await self.head(known.key), known)
-                raise DigestMismatch(thing, "its bytes are gone from the bucket", "Store it again") from None
-        else:
-            found = await self._bucket.get_range(self._paths.path(known.key), start, end, thing=thing)
+        apart = identity.endswith("+")
+        path = self._parts + identity[:-1] if apart else self._paths.path(known.key)
+        try:
+            found = await self._bucket.get_range(path, start, end, thing=thing)
+        except (StoreUnavailable, StoreDenied):
+            raise
+        except (ArtifactNotFound, StoreError):
+            same_object(await self._known(known.key, None), known)
+            raise DigestMismatch(thing, "its bytes are gone from the bucket", "Store it again") from None
+        if not apart:
             same_object(_told(known.key, found), known)
-            data = found.data
-        if len(data) != end - start:
-            raise DigestMismatch(thing, f"{len(data)} bytes came instead of {end - start}", "Store it again")
-        return data
+        if found.size != known.size or len(found.data) != end - start:
+            reason = f"{found.size} bytes lie in the bucket, stored were {known.size}"
+            raise DigestMismatch(thing, reason, "Store it again")
+        return found.data
 
     async def get_range(self, key: str, start: int, end: int, *, info: ObjectInfo | None = None) -> bytes:
         """Read some bytes; see ``ObjectArea.get_range``."""
@@ -201,48 +213,9 @@ class BucketArea:
 
     async def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
         """Walk objects; one request more for an empty or a very long one. See ``ObjectArea.list``."""
-        below = check_prefix(prefix)
-        folder, exact = self._paths.folder(below)
-        if below and exact:
-            with suppress(ArtifactNotFound):
-                yield await self._listed(await self._bucket.head(folder, thing=f"artifact {below!r}"))
-        async with aclosing(self._ordered(folder)) as found:
+        async with aclosing(walk(self._bucket, self._paths, check_prefix(prefix))) as found:
             async for info in found:
-                if is_below(info.key, below):
-                    yield info
-
-    async def _ordered(self, folder: str) -> AsyncGenerator[ObjectInfo, None]:
-        mixed: list[ObjectInfo] = []
-        mix: bytes | None = None
-        async with aclosing(self._bucket.list(folder)) as pages:
-            async for found in pages:
-                now = self._paths.mix(found.path)
-                if mixed and now != mix:
-                    for info in sorted(mixed, key=_by_key):
-                        yield info
-                    mixed.clear()
-                mix = now
-                try:
-                    info = await self._listed(found)
-                except ArtifactNotFound:
-                    continue  # deleted since the page was made
-                if now is None:
-                    yield info
-                else:
-                    mixed.append(info)
-        for info in sorted(mixed, key=_by_key):
-            yield info
-
-    async def _listed(self, found: Found) -> ObjectInfo:
-        """Facts for a listing; an empty object may be a pointer, a cut path hides its key."""
-        cut = self._paths.is_cut(found.path)
-        if found.size and not cut:
-            return ObjectInfo(self._paths.key(found.path), found.size, None, found.modified)
-        if found.metadata is None:
-            found = await self._bucket.head(found.path, thing=f"path {found.path!r}")
-        facts = read_facts(found.metadata, found.revision)
-        key = facts.key if cut and facts.key is not None else self._paths.key(found.path)
-        return replace(facts.info(key, found.size, found.modified), attributes={})
+                yield info
 
 
 def _told(key: str, found: Found) -> ObjectInfo:
@@ -253,10 +226,6 @@ def _check(known: ObjectInfo, digest: str) -> None:
     if known.digest is not None and known.digest != f"sha256:{digest}":
         reason = f"sha256 is {digest}, stored was {known.digest.removeprefix('sha256:')}"
         raise DigestMismatch(f"artifact {known.key!r}", reason, "The object was changed or damaged; store it again")
-
-
-def _by_key(info: ObjectInfo) -> bytes:
-    return info.key.encode()
 
 
 def _cut(chunk: bytes) -> Iterator[bytes]:

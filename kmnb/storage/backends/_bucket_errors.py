@@ -37,11 +37,13 @@ _ANSWERS: tuple[tuple[re.Pattern[str], type[KmnbError], str, str], ...] = (
     (re.compile(r"status code: 412"), VersionConflict, "it is not as expected", "Read it again and decide anew"),
     (re.compile(r"status code: 507|QuotaExceeded|InsufficientStorage"), StoreError,
      "the store is full", "Free some space and try again"),
-    (re.compile(r"[Cc]redential|metadata service|169\.254|instance metadata|token request"), StoreDenied,
+    (re.compile(r"[Cc]redentials? |instance metadata|token request"), StoreDenied,
      "no usable credentials were found", "Set them in the environment or in a profile"),
-    (re.compile(r"tim(?:ed|e) ?out|TimedOut", re.IGNORECASE), StoreUnavailable,
+    (re.compile(r"status code: 416|GetRange|[Rr]ange start"), StoreError,
+     "it does not have these bytes", "Ask for its facts again"),
+    (re.compile(r"kind: Timeout|kind: TimedOut"), StoreUnavailable,
      "it did not answer in time", "Check the network and the endpoint"),
-    (re.compile(r"error sending request|[Cc]onnect|closed|reset"), ConnectionLost,
+    (re.compile(r"error sending request|kind: Connect|kind: Interrupted|kind: Request"), ConnectionLost,
      "it cannot be reached", "Check the endpoint and the network"),
 )  # fmt: skip
 _STATUS = re.compile(r"status code: (\d{3}[A-Za-z ]*)")
@@ -57,8 +59,7 @@ def translate(thing: str, error: BaseException) -> KmnbError | None:
     Returns:
         The error to raise instead; None for what is no store's fault.
     """
-    # What follows is the settings and the history of the request, which would mislead the patterns.
-    text = str(error).partition("\n\nDebug source")[0]
+    text = str(error)
     if _NO_BUCKET.search(text):
         return StoreUnavailable(thing, "the bucket does not exist", "Make the bucket, or check the URL")
     for foreign_kind, kind, reason, step in _KINDS:

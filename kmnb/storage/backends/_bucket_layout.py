@@ -25,7 +25,7 @@ from datetime import datetime
 from typing import Any
 
 from kmnb.core.metadata import ObjectInfo
-from kmnb.errors import BadRequest
+from kmnb.errors import BadRequest, DigestMismatch
 
 PATH_MAX_BYTES = 1024
 """Longest name of an object in a bucket: S3 and GCS take 1,024 bytes, Azure 1,024 characters."""
@@ -47,7 +47,9 @@ class Facts:
     digest: str
     """sha256 of its bytes in hexadecimal digits; empty for an object that somebody else wrote."""
     size: int | None = None
-    """Size of the bytes that lie in parts; None when they lie under the key itself."""
+    """Size of the object; None for one that somebody else wrote."""
+    parts: bool = False
+    """Whether its bytes lie in ``parts/ID`` and not under the key itself."""
     attributes: Mapping[str, str] = field(default_factory=dict)
     """Its attributes, unless they are kept apart."""
     apart: bool = False
@@ -56,10 +58,22 @@ class Facts:
     """The whole key where the path is cut."""
 
     def info(self, key: str, size: int, created: datetime) -> ObjectInfo:
-        """Give the facts of the object; ``size`` is that of what lies under the key."""
+        """Give the facts of the object.
+
+        Args:
+            key: Its key.
+            size: Size of what lies under the key.
+            created: When it was written.
+
+        Raises:
+            DigestMismatch: What lies there is longer or shorter than what was stored.
+        """
         digest = f"sha256:{self.digest}" if self.digest else None
         whole = size if self.size is None else self.size
-        where = "" if self.size is None else "+"
+        if size != (0 if self.parts else whole):
+            reason = f"{size} bytes lie in the bucket, stored were {whole}"
+            raise DigestMismatch(f"artifact {key!r}", reason, "The object was changed or damaged; store it again")
+        where = "+" if self.parts else ""
         return ObjectInfo(key, whole, digest, created, f"{self.identity}{where}", self.attributes)
 
 
@@ -68,6 +82,8 @@ def pack_facts(facts: Facts) -> str:
     told: dict[str, Any] = {"id": facts.identity, "sha256": facts.digest}
     if facts.size is not None:
         told["size"] = facts.size
+    if facts.parts:
+        told["parts"] = True
     if facts.apart:
         told["apart"] = True
     elif facts.attributes:
@@ -83,8 +99,15 @@ def read_facts(text: str | None, revision: Mapping[str, str]) -> Facts:
         return Facts(f"{_FOREIGN}{json.dumps(dict(revision), sort_keys=True)}", "")
     told = json.loads(text)
     key = base64.b64decode(told["key"]).decode() if "key" in told else None
-    attributes = told.get("attributes", {})
-    return Facts(told["id"], told["sha256"], told.get("size"), attributes, apart=told.get("apart", False), key=key)
+    return Facts(
+        told["id"],
+        told["sha256"],
+        told.get("size"),
+        parts=told.get("parts", False),
+        attributes=told.get("attributes", {}),
+        apart=told.get("apart", False),
+        key=key,
+    )
 
 
 def fit_facts(facts: Facts, limit_bytes: int) -> Facts:

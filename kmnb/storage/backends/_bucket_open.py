@@ -61,14 +61,15 @@ async def open_bucket(store: Any, url: StoreUrl, *, connect_seconds: Any = CONNE
         StoreDenied: It refuses the credentials.
     """
     bucket = Bucket(store, str(url))
+    can = frozenset({Capability.RANGE, Capability.DURABLE, Capability.CROSS_PROCESS})
+    prefix = f"{url.path}/" if url.path else ""
+    backend = BucketBackend(bucket, prefix, metadata_bytes=METADATA_BYTES, capabilities=can)
     try:
         await asyncio.wait_for(bucket.probe(), float(connect_seconds))
     except TimeoutError:
         reason = f"it did not answer within {connect_seconds} s"
         raise StoreUnavailable(bucket.name, reason, "Check the endpoint and the network") from None
-    can = frozenset({Capability.RANGE, Capability.DURABLE, Capability.CROSS_PROCESS})
-    prefix = f"{url.path}/" if url.path else ""
-    return BucketBackend(bucket, prefix, metadata_bytes=METADATA_BYTES, capabilities=can)
+    return backend
 
 
 def as_flag(options: Mapping[str, Any], name: str) -> bool:

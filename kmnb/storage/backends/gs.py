@@ -47,10 +47,11 @@ def _store(name: str, given: Mapping[str, Any]) -> Any:
     emulator = os.environ.get("STORAGE_EMULATOR_HOST")
     endpoint = given["endpoint"] or (emulator if emulator is None or "://" in emulator else f"http://{emulator}")
     config: Any = {"base_url": endpoint} if endpoint else {}
+    anonymous = common.as_flag(given, "anonymous")
     if emulator and endpoint:
         # skip_signature is not honoured by writes, which would ask the machine's metadata service for a token.
         config["bearer_token"] = "emulator"  # noqa: S105 - any text will do
-    elif common.as_flag(given, "anonymous"):
+    elif anonymous:
         config["skip_signature"] = True
     return GCSStore(
         name,
