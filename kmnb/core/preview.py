@@ -44,6 +44,17 @@ _SECRET_MIN = 10
 """No pattern of a secret matches less than this many characters."""
 
 
+_SECRET_NAME = re.compile(
+    r"(?i)(?:^|[^a-z])(?:password|passwd|pwd|secret|token|api[-_ ]?key|access[-_ ]?key|private[-_ ]?key|credentials?)"
+    r"(?:$|[^a-z])"
+)
+
+
+def is_secret_name(name: str) -> bool:
+    """Tell whether a column or field of that name likely holds secrets."""
+    return _SECRET_NAME.search(name) is not None
+
+
 def neutralise(text: str) -> str:
     """Make control, bidi and escape characters visible; colour codes go, everything else stays."""
     if text.isascii() and text.isprintable():
@@ -87,15 +98,22 @@ def fit(text: str, limit_bytes: int) -> str:
     return raw[:room].decode("utf-8", "ignore") + (CUT if limit_bytes >= len(CUT.encode()) else "")
 
 
-def names(values: Iterable[str], *, total: int | None, limit_bytes: int = 120) -> str:
-    """Join first values by commas, as many as fit, with a mark when there are more."""
+def names(values: Iterable[str], *, total: int | None, most: int = 12, limit_bytes: int = 120) -> str:
+    """Join first values by commas, as many as fit, with a mark when there are more.
+
+    Args:
+        values: The first values.
+        total: How many there are in all; None when these are all.
+        most: Most values that are shown.
+        limit_bytes: Most UTF-8 bytes of the answer, about.
+    """
     shown: list[str] = []
     size = 0
     values = list(values)
     for value in values:
         word = fit(" ".join(clean(value).split()), 60) or '""'
         size += len(word.encode()) + 2
-        if shown and size > limit_bytes:
+        if shown and (size > limit_bytes or len(shown) >= most):
             break
         shown.append(word)
     more = len(shown) < (len(values) if total is None else total)

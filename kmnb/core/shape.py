@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -162,3 +163,37 @@ class PathTypes:
             missing = "[]" not in name and self._times[name] < self.records
             answer.append({"name": name, "type": kind, "nullable": nullable or missing})
         return tuple(answer)
+
+
+_KEYS = ("name", "id", "key", "title", "pod", "node", "host", "namespace", "time", "timestamp", "date")
+
+
+def key_column(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
+    """Choose the column that tells records apart.
+
+    By its name, else the first one that is called some name or id, else the first one in which most values differ,
+    else the first one in which any do.
+    """
+    words = [re.split(r"[^a-z0-9]+", name.strip().lower()) for name in names]
+    for key in _KEYS:
+        if [key] in words:
+            return words.index([key])
+    sample = rows[:50]
+    different = [len({text_of(row[at]) for row in sample}) for at in range(len(names))]
+    for at, count in enumerate(different):
+        if count > 1 and words[at][-1] in ("name", "id"):
+            return at
+    for least in (0.8 * len(sample), 2):
+        for at, count in enumerate(different):
+            if count >= max(least, 2):
+                return at
+    return 0
+
+
+def text_of(value: Any) -> str:
+    """Write a value as text: text as it stands, nothing as the empty text, everything else as JSON writes it."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)

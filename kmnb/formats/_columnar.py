@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from kmnb.core.bounds import MIB
+from kmnb.core.bounds import KIB, MIB
 from kmnb.core.records import Batch, Need, Scan
-from kmnb.errors import BoundExceeded
+from kmnb.core.shape import key_column, text_of
+from kmnb.errors import BoundExceeded, KmnbError
 
+SMALL_BYTES = 256 * KIB
+"""Size up to which a file is kept while it passes by, to tell its first values."""
 COLLECTED_MAX_BYTES = 64 * MIB
 """Largest columnar content that is collected when it cannot be read by range (compressed once more, for example)."""
 
@@ -53,6 +56,19 @@ class CollectingSplitter:
         batches = list(answered(self._plugin.scan(len(self._content), None), bytes(self._content)))
         self.columns = batches[0].columns if batches else ()
         return Batch([row for batch in batches for row in batch.rows], 0, columns=self.columns, kind="table")
+
+
+def first_values(plugin: Ranged, content: bytes) -> tuple[str, list[str]] | None:
+    """Tell the column that tells the rows of a small file apart, and its first values; None where there are none."""
+    try:
+        batches = [batch for batch in answered(plugin.scan(len(content), None), content) if batch.rows]
+    except KmnbError:
+        return None
+    if not batches or not batches[0].columns:
+        return None
+    names, rows = batches[0].columns, batches[0].rows
+    at = key_column(names, rows)
+    return names[at], [text_of(row[at]) for row in rows[:50]]
 
 
 def answered(scan: Scan, content: bytes) -> list[Batch]:

@@ -6,14 +6,13 @@ A format may describe its content itself (``describe(head, whole=…)``); else i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
+from kmnb.core.preview import is_secret_name
 from kmnb.core.records import Dialect, FormatPlugin
-from kmnb.core.shape import ColumnTypes
+from kmnb.core.shape import ColumnTypes, key_column
 from kmnb.formats._description import Description
 from kmnb.formats._json_describe import describe_document, describe_records
 
-_KEYS = ("name", "id", "key", "title", "pod", "node", "host", "namespace", "time", "timestamp", "date")
 _SHOWN_ROWS = 50
 
 
@@ -34,7 +33,11 @@ def describe(plugin: FormatPlugin, head: bytes, *, whole: bool) -> Description:
 
 def _table(plugin: FormatPlugin, head: bytes, whole: bool) -> Description:
     splitter = plugin.split(Dialect())
-    cut = len(head) if whole else head.rfind(b"\n") + 1 or len(head)
+    end = b"\r" if b"\n" not in head else b"\n"
+    cut = len(head) if whole else head.rfind(end) + 1
+    if not cut:
+        # Not even the header is there: no name of a column is known for sure.
+        return Description("rows")
     batches = [splitter.feed(head[:cut]), splitter.finish()]
     rows = [row for batch in batches for row in batch.rows]
     names = splitter.columns or ()
@@ -46,23 +49,25 @@ def _table(plugin: FormatPlugin, head: bytes, whole: bool) -> Description:
     at = key_column(names, rows)
     shape = "columns: " + ", ".join(f"{column['name']} {column['type']}" for column in columns)
     firsts = [str(row[at]) for row in rows[:_SHOWN_ROWS]]
-    return Description("rows", names[at], firsts, columns, is_table=True, shape=shape)
+    hidden = {place for place, name in enumerate(names) if is_secret_name(name)}
+    shown = _without(hidden, names, rows) if hidden else None
+    if at in hidden:
+        firsts = []
+    return Description("rows", names[at], firsts, columns, is_table=True, shape=shape, head=shown)
 
 
-def key_column(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
-    """Choose the column that tells records apart: by its name, else the first one with different values."""
-    lowered = [name.strip().lower() for name in names]
-    for key in _KEYS:
-        if key in lowered:
-            return lowered.index(key)
-    for at in range(len(names)):
-        if len({str(row[at]) for row in rows[:_SHOWN_ROWS]}) > 1:
-            return at
-    return 0
+def _without(hidden: set[int], names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Show the first rows without the columns whose names speak of secrets."""
+    lines = [" | ".join(names)]
+    for row in rows[:_SHOWN_ROWS]:
+        cells = ("<redacted:column>" if at in hidden and cell else cell for at, cell in enumerate(row))
+        lines.append(" | ".join(cells))
+    return "\n".join(lines)
 
 
 def _text(plugin: FormatPlugin, head: bytes, whole: bool) -> Description:
     first = next((line for line in head[:4096].decode("utf-8", "replace").split("\n") if line.strip()), "")
+    first = first.removesuffix("\r")
     return Description("lines", "first" if first else "", [first] if first else [])
 
 

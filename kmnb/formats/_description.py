@@ -27,6 +27,8 @@ class Description:
     """Outcome fields such as ``status`` and ``error``; shown before everything else."""
     shows_content: bool = True
     """Whether head and tail of the content may be shown."""
+    head: str | None = None
+    """What is shown instead of head and tail of the content; None for these."""
     is_spaced: bool = False
     """Whether line breaks and indentation carry no meaning, so that a preview may leave them out."""
     note: str = ""

@@ -19,6 +19,16 @@ from kmnb.formats._encoding import TRANSPARENT, guess_encoding, is_binary
 HEAD_BYTES = 65_536
 """How much of the beginning detection looks at."""
 _SECTION = re.compile(rb"(?:\xef\xbb\xbf)?\[(?!null\]|true\]|false\])[A-Za-z_][\w.:/-]*\][ \t]*\r?\n")
+_MARKS = (
+    (b"<!doctype html", "text/html"),
+    (b"<html", "text/html"),
+    (b"<?xml", "application/xml"),
+    (b"%pdf-", "application/pdf"),
+    (b"\x89png", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"gif8", "image/gif"),
+    (b"pk\x03\x04", "application/zip"),
+)
 _CODEC_TYPES = frozenset({"application/gzip", "application/x-gzip", "application/zstd"})
 
 
@@ -110,7 +120,11 @@ def content_type_of(found: FormatPlugin, text: bytes) -> str:
     """Give the MIME type that kmnb writes for a format."""
     if found.name == "csv" and text[:4096].count(b"\t") > text[:4096].count(b","):
         return "text/tab-separated-values"
-    return found.media_types[0]
+    begin = text[:512].lstrip().lower()
+    return next(
+        (kind for mark, kind in _MARKS if found.name in ("text", "binary") and begin.startswith(mark)),
+        found.media_types[0],
+    )
 
 
 def _begin(head: bytes, codec: str | None) -> bytes:

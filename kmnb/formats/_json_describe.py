@@ -176,7 +176,8 @@ def _naming(values: Sequence[Any]) -> tuple[str, list[str]]:
             best = path
             break
     if best:
-        return best, [_short(at_path(value, best)) for value in sample[:50]]
+        named = [at_path(value, best) for value in sample[:50]]
+        return best, [_short(each) for each in named if each is not None]
     return ("first", [_short(sample[0])]) if sample else ("", [])
 
 

@@ -25,9 +25,13 @@ def write_preview(about: Description, ended: ContentPass, size: int) -> str:
         Clean text within the limit; its first line answers by itself.
     """
     room = _SPACED_BYTES if about.is_spaced else _HEAD_BYTES
-    head = bytes(ended.head[:room]).decode("utf-8", "replace") if about.shows_content else ""
+    head = (
+        bytes(ended.head[:room]).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace") if about.shows_content else ""
+    )
     is_cut = ended.decoded > room
     tail = ended.tail.decode("utf-8", "ignore") if is_cut and about.shows_content else ""
+    if about.head is not None:
+        head, tail = about.head, ""
     if about.is_spaced:
         head, tail = _INDENT.sub(" ", head)[:_HEAD_BYTES], _INDENT.sub(" ", tail)
     return compose(_summary(about, ended, size), parts=(about.outcome, about.shape), head=head, tail=tail)
@@ -43,8 +47,9 @@ def _summary(about: Description, ended: ContentPass, size: int) -> str:
     elif about.note:
         facts.append(about.note)
     if about.key:
-        total = len(about.firsts) if about.key in ("columns", "keys") else ended.rows
-        facts.append(f"{about.key}: {names(about.firsts, total=total)}")
+        is_list = about.key in ("columns", "keys")
+        total = len(about.firsts) if is_list else ended.rows
+        facts.append(f"{about.key}: {names(about.firsts, total=total, most=30 if is_list else 12)}")
     facts += [f"{size:,} bytes", ended.found.content_type]
     if ended.found.codec:
         facts.append(ended.found.codec)

@@ -15,7 +15,7 @@ from kmnb.core.bounds import MIB
 from kmnb.core.records import Batch, Dialect, Need, Scan
 from kmnb.errors import BoundExceeded, KmnbError, NotSupported, StoreError
 from kmnb.formats._arrow import Batches, arrow, columns_of, damaged
-from kmnb.formats._columnar import COLLECTED_MAX_BYTES, CollectingSplitter
+from kmnb.formats._columnar import COLLECTED_MAX_BYTES, SMALL_BYTES, CollectingSplitter, first_values
 from kmnb.formats._description import Description
 from kmnb.formats._sparse import READ_AHEAD_BYTES, SparseFile, fetching, reading
 
@@ -116,6 +116,7 @@ class MessageCounter:
 
     def __init__(self) -> None:
         self._buffer = bytearray()
+        self._small = bytearray()
         self._skip = self._rows = 0
         self._schema: bytes | None = None
         self._begun = self._over = False
@@ -127,6 +128,8 @@ class MessageCounter:
         Raises:
             StoreError: A message is not what it must be.
         """
+        if len(self._small) <= SMALL_BYTES:
+            self._small += block[: SMALL_BYTES + 1]
         view = memoryview(block)
         while view and not self._over:
             if self._skip:
@@ -199,10 +202,9 @@ class MessageCounter:
         except Exception as fault:
             raise damaged("the Arrow content", fault) from None
         shape = "columns: " + ", ".join(f"{column['name']} {column['source_type']}" for column in columns)
-        names = [column["name"] for column in columns]
-        self.description = Description(
-            "rows", "columns", names, columns, is_table=True, shape=shape, shows_content=False
-        )
+        known = first_values(FORMAT, bytes(self._small)) if len(self._small) <= SMALL_BYTES else None
+        key, firsts = known or ("columns", [column["name"] for column in columns])
+        self.description = Description("rows", key, firsts, columns, is_table=True, shape=shape, shows_content=False)
 
 
 class _Table:

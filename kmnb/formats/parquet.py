@@ -12,13 +12,13 @@ from kmnb.core.bounds import KIB, MIB
 from kmnb.core.records import Batch, Dialect, Need, Scan
 from kmnb.errors import BoundExceeded, KmnbError, StoreError
 from kmnb.formats._arrow import ROWS_AT_ONCE, Batches, arrow, columns_of, damaged
-from kmnb.formats._columnar import CollectingSplitter
+from kmnb.formats._columnar import SMALL_BYTES, CollectingSplitter, first_values
 from kmnb.formats._description import Description
 from kmnb.formats._sparse import SparseFile, fetching, reading
 
 CHUNKS_MAX_BYTES = 64 * MIB
 """Most compressed bytes of the columns asked for in one row group."""
-_FOOTER_KEPT = 256 * KIB
+_FOOTER_KEPT = SMALL_BYTES
 _MAGIC = b"PAR1"
 _COALESCE_BYTES = 64 * KIB
 
@@ -158,9 +158,11 @@ class FooterCounter:
     def _read(self, opened: Any) -> int:
         metadata, columns = opened.metadata, columns_of(opened.schema_arrow)
         shape = "columns: " + ", ".join(f"{column['name']} {column['source_type']}" for column in columns)
-        facts = f"{metadata.num_row_groups} row groups, written by {metadata.created_by or 'an unnamed writer'}"
+        facts = f"row groups: {metadata.num_row_groups}, written by {metadata.created_by or 'an unnamed writer'}"
+        known = first_values(FORMAT, self._tail) if len(self._tail) == self._size else None
+        key, firsts = known or ("columns", [column["name"] for column in columns])
         self.description = Description(
-            "rows", "columns", [column["name"] for column in columns], columns, is_table=True,
+            "rows", key, firsts, columns, is_table=True,
             shape=f"{shape}\n{facts}", shows_content=False,
         )  # fmt: skip
         return int(metadata.num_rows)

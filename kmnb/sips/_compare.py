@@ -9,12 +9,13 @@ nothing (a missing field, null) cannot be told either; ``is null`` asks for it.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+
+from kmnb.core.shape import text_of
 
 Number = int | Decimal
 _LENIENT = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,9})?\s*\Z", re.ASCII)
@@ -46,15 +47,6 @@ class Literal:
     def of_flag(value: bool) -> Literal:
         """Make true or false."""
         return Literal("flag", value)
-
-
-def text_of(value: Any) -> str:
-    """Write a value as text: text as it stands, everything else as JSON writes it, nothing as the empty text."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def number_of(value: Any, *, strict: bool = False) -> Number | None:

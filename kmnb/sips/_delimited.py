@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from kmnb.sips._compare import text_of
+from kmnb.core.shape import text_of
 
 
 def record_line(cells: Iterable[object], delimiter: str = ",") -> str:

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any
 
-from kmnb.sips._compare import Number, number_of, text_of
+from kmnb.core.shape import text_of
+from kmnb.sips._compare import Number, number_of
 
 DISTINCT_EXACT_MAX = 10_000
 """Most different values of a column that are all kept; above that distinct and top are estimates."""

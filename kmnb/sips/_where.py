@@ -24,8 +24,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from kmnb.core.shape import text_of
 from kmnb.errors import ExpressionError
-from kmnb.sips._compare import Literal, compare, like_pattern, text_of
+from kmnb.sips._compare import Literal, compare, like_pattern
 
 WHERE_MAX_BYTES = 16_384
 """Longest condition in UTF-8 bytes."""

@@ -8,9 +8,9 @@ from typing import Any
 
 from kmnb.core.describe import Example, Operation, Param
 from kmnb.core.records import Batch
+from kmnb.core.shape import text_of
 from kmnb.core.slice import Slice
 from kmnb.errors import BadRequest
-from kmnb.sips._compare import text_of
 from kmnb.sips._delimited import record_line
 from kmnb.sips._rows import RECORD_PARAMS, Problems, Rows
 from kmnb.sips._tally import DISTINCT_EXACT_MAX, ColumnTally, keyed
