@@ -43,9 +43,6 @@ MOVED_MAX_BYTES = 1024 * 1024
 ACCESS_LINES = 720_000
 """Lines of the large sample: more than 100 MB."""
 
-LEVEL = 0
-"""Isolation that the program needs; the default of kmnb is 2."""
-
 SAMPLES = (
     ("kube", "get_pods", "pods.json", "application/json"),
     ("prometheus", "query_range", "prometheus.json", "application/json"),
@@ -196,7 +193,7 @@ def large_sips(art: Any) -> int:
 def compute(ws: Any, pods: Any) -> dict[str, int]:
     """A number that a person may rely on: from a program, in a sandbox, with a receipt."""
     with ws.turn([pods]):
-        out = ws.run(PROGRAM, required_level=LEVEL)
+        out = ws.run(PROGRAM)
     check(out.exit_code == 0, f"the program ended with {out.exit_code}: {out.stderr}")
     program = out.receipt.program_digest
     tell("consumer", "pods per namespace, computed", out.stdout.strip(), f"exit code 0, program {program[:19]}…")

@@ -44,7 +44,6 @@ def _isolate() -> None:
         folder.mkdir(mode=0o700)
         os.environ[name] = str(folder)
     os.environ["JUPYTER_PLATFORM_DIRS"] = "1"
-    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 
 _isolate()

@@ -25,24 +25,23 @@ def name(path: Path) -> str:
     return path.stem
 
 
-def laid_out(notebook: Path, folder: Path) -> Path:
-    """Put a copy of a notebook beside a copy of its data, outside the repository and its settings."""
+def laid_out(folder: Path, notebooks: list[Path]) -> list[str]:
+    """Put copies of notebooks beside a copy of their data, outside the repository and its settings."""
     shutil.copytree(ROOT / "notebooks" / "data", folder / "data")
     (folder / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n", "utf-8")
-    return Path(shutil.copy(notebook, folder))
+    return [Path(shutil.copy(notebook, folder)).name for notebook in notebooks]
 
 
-def nbval(notebook: Path, *, seed: str = "0") -> Answer:
-    """Run a notebook and compare every output."""
+def nbval(folder: Path, names: list[str], *, seed: str = "0") -> Answer:
+    """Run notebooks and compare every output."""
     options = ("--nbval", "--nbval-current-env", "--nbval-cell-timeout=60", "-q")
-    arguments = ("-m", "pytest", *options, notebook.name)
-    return python(*arguments, cwd=notebook.parent, seconds=SECONDS, PYTHONHASHSEED=seed)
+    return python("-m", "pytest", *options, *names, cwd=folder, seconds=SECONDS * len(names), PYTHONHASHSEED=seed)
 
 
+@pytest.mark.timeout(2 * SECONDS * len(NOTEBOOKS))
 @pytest.mark.parametrize("seed", ["1", "2"])
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=name)
-def test_a_tutorial_gives_exactly_the_outputs_that_stand_in_it(notebook: Path, seed: str, tmp_path: Path) -> None:
-    answer = nbval(laid_out(notebook, tmp_path), seed=seed)
+def test_the_tutorials_give_exactly_the_outputs_that_stand_in_them(seed: str, tmp_path: Path) -> None:
+    answer = nbval(tmp_path, laid_out(tmp_path, NOTEBOOKS), seed=seed)
     assert answer.code == 0, answer
 
 
@@ -75,11 +74,11 @@ def test_a_tutorial_stays_small_and_names_no_folder_of_a_machine(notebook: Path)
     ],
 )
 def test_one_changed_row_of_the_data_makes_the_first_tutorial_fail(file: str, change: Change, tmp_path: Path) -> None:
-    notebook = laid_out(NOTEBOOKS[0], tmp_path)
+    names = laid_out(tmp_path, NOTEBOOKS[:1])
     data = tmp_path / "data" / file
     before = data.read_text("utf-8")
     data.write_text(change(before), "utf-8")
     assert data.read_text("utf-8") != before
-    answer = nbval(notebook)
+    answer = nbval(tmp_path, names)
     assert answer.code == 1, answer
     assert "Notebook cell execution failed" in answer.out, answer
