@@ -69,7 +69,7 @@ def of_folder(folder: str) -> dict[str, str]:
     found: dict[str, str] = {}
     own = {"kmnb", "tests", "conftest", *sys.stdlib_module_names}
     for path in sorted((ROOT / folder).rglob("*.py")):
-        if "corpus" in path.parts or "node_modules" in path.parts:
+        if {"corpus", "probes"} & set(path.parts) or "node_modules" in path.parts:
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

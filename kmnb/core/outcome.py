@@ -51,6 +51,8 @@ class Outcome:
     """Bytes that it wrote to stderr in all."""
     replaced: int = 0
     """Places of both outputs that were no UTF-8 and show as U+FFFD."""
+    displays: tuple[Mapping[str, str], ...] = ()
+    """Rich results of a cell by type, only of the types that were asked for."""
     notes: tuple[str, ...] = ()
     """Remarks for people, for example files in ``$KMNB_OUTPUT`` that could not be taken."""
     receipt: Receipt | None = None

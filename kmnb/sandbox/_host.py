@@ -42,6 +42,12 @@ class Host:
     """Engines that may be used, in order."""
     landlock_abi: int | None = None
     """Keep to this version of Landlock, as if the kernel had no later one."""
+    kernel: bool = False
+    """Whether it forks Jupyter kernels."""
+    reads: Sequence[str] = ()
+    """Further paths that every run may read."""
+    library: Sequence[str] = ()
+    """Further folders of every run's ``sys.path``."""
     isolation: Isolation | None = None
     """What runs get; None before the first start."""
     guarantees: frozenset[str] = frozenset()
@@ -51,6 +57,8 @@ class Host:
     _process: subprocess.Popen[bytes] | None = None
     _control: socket.socket | None = None
     _waiting: dict[int, Answer] = field(default_factory=dict)
+    begun: dict[int, asyncio.Future[str | None]] = field(default_factory=dict)
+    """For requests by number: tells the run's folder once its program runs."""
     _groups: dict[int, int] = field(default_factory=dict)
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
@@ -74,7 +82,8 @@ class Host:
         home = str(Path(__file__).parents[2])
         options = {
             "home": home, "control": theirs.fileno(), "server": os.getpid(), "engines": list(self.engines),
-            "landlock_abi": self.landlock_abi,
+            "landlock_abi": self.landlock_abi, "kernel": self.kernel, "reads": list(self.reads),
+            "library": list(self.library),
         }  # fmt: skip
         flags = ["-I", "-S", "-u", *(["-B"] if sys.dont_write_bytecode else [])]
         command = [_interpreter(), *flags, "-c", _BOOT.format(home=home), json.dumps(options)]
@@ -135,9 +144,16 @@ class Host:
             message, descriptors = told
             number = 0 if message["op"] == "hello" else message["id"]
             if message["op"] == "started":
-                self._groups[number] = message["group"]
+                if message["group"]:
+                    self._groups[number] = message["group"]
+                begun = self.begun.pop(number, None)
+                if begun is not None and not begun.done():
+                    begun.set_result(message["folder"])
                 continue
             self._groups.pop(number, None)
+            begun = self.begun.pop(number, None)
+            if begun is not None and not begun.done():
+                begun.set_exception(SandboxUnavailable("this run", message.get("error") or "ended before it began"))
             waiting = self._waiting.pop(number, None)
             if waiting is not None and not waiting.done():
                 waiting.set_result((message, descriptors))
@@ -199,7 +215,13 @@ class Host:
         """Have a run ended."""
         if self._control is not None:
             with contextlib.suppress(OSError):
-                messages.send(self._control, {"op": "end", "id": number, "reason": reason})
+                messages.send(self._control, {"op": "end", "of": number, "reason": reason})
+
+    def signal(self, number: int, signal_number: int) -> None:
+        """Send a signal to a run's program."""
+        if self._control is not None:
+            with contextlib.suppress(OSError):
+                messages.send(self._control, {"op": "signal", "of": number, "signal": signal_number})
 
     async def close(self) -> None:
         """Let the spawner end everything and go."""

@@ -48,6 +48,8 @@ class Finished:
     """What it printed."""
     notes: tuple[str, ...] = ()
     """Remarks."""
+    displays: tuple[Mapping[str, str], ...] = ()
+    """Rich results by type."""
 
 
 def make_outcome(
@@ -98,6 +100,7 @@ def make_outcome(
         stderr_bytes=outputs[1].written,
         replaced=bad + more,
         notes=finished.notes,
+        displays=finished.displays,
         receipt=receipt,
         level=isolation.level,
         engine=isolation.engine,

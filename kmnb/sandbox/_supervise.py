@@ -81,7 +81,7 @@ async def supervise(host: Host, program: Program, limits: Limits) -> Finished:
         finally:
             os.close(code)
             pipes.close()
-        notes = await _take_output(host, ended, descriptors, program=program, limits=limits)
+        notes = await take_output(host, ended, descriptors, output=program.output, limits=limits)
     if ended["error"] or ended["reason"] == "setup":
         why = ended["error"] or "its program did not start in time"
         raise SandboxUnavailable("this run", why, "See kmnb.sandbox.doctor().")
@@ -99,14 +99,14 @@ async def _answer(host: Host, number: int, answer: Answer) -> tuple[dict[str, An
         raise
 
 
-async def _take_output(
-    host: Host, ended: dict[str, Any], descriptors: list[int], *, program: Program, limits: Limits
+async def take_output(
+    host: Host, ended: dict[str, Any], descriptors: list[int], *, output: Path | None, limits: Limits
 ) -> tuple[str, ...]:
     """Copy the output folder, then have it removed."""
     notes: tuple[str, ...] = ()
     try:
-        if descriptors and program.output is not None:
-            notes = await asyncio.to_thread(collect, descriptors[0], program.output, limits)
+        if descriptors and output is not None:
+            notes = await asyncio.to_thread(collect, descriptors[0], output, limits)
     finally:
         for descriptor in descriptors:
             os.close(descriptor)

@@ -14,7 +14,7 @@ from typing import NoReturn
 from kmnb.sandbox.inner import landlock, linux, messages, program, seal
 from kmnb.sandbox.inner.assemble import assemble
 from kmnb.sandbox.inner.filter import Profile, rules
-from kmnb.sandbox.inner.job import Job
+from kmnb.sandbox.inner.job import SOCKETS, Job
 from kmnb.sandbox.inner.places import DEVICES, Places, around_holes
 
 
@@ -47,6 +47,7 @@ class Flat:
             os._exit(0)
         job = Job.take(*told)
         assert job.folder is not None
+        sockets = os.path.join(job.folder, SOCKETS)
         others = 0 if user is not None else seal.processes_of_user()
         if ruleset is not None:
             self._own_rules(ruleset, job)
@@ -57,19 +58,19 @@ class Flat:
         # A change of user clears both.
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL, "pdeathsig")
         linux.prctl(linux.PR_SET_DUMPABLE, 1, "dumpable")
-        program.write_source(job)
+        program.write_source(job, sockets)
         seal.limit_resources(job.limits, others=others)
         linux.no_new_privileges()
         if ruleset is not None:
             ruleset.enforce()
         if self.filtered:
-            profile = Profile(contained=False, landlock=self.abi, leader=os.getpid())
+            profile = Profile(contained=False, kernel=job.is_kernel, landlock=self.abi, leader=os.getpid())
             linux.install_filter(assemble(rules(profile)))
         messages.send(sock, {"started": True})
         sock.close()
         variables = job.variables(job.folder, job.artifacts, self.places.search)
         variables[program.TIMEOUT_FUNCTION] = '() {  command timeout --foreground "$@"\n}'
-        program.become(job, variables, self.places.library)
+        program.become(job, variables, library=self.places.library, sockets=sockets)
 
     def _common_rules(self) -> landlock.Ruleset:
         """Collect the rules that every run has."""
@@ -80,6 +81,10 @@ class Flat:
                 ruleset.allow(part, landlock.READ)
             for folder in split:
                 ruleset.allow(folder, landlock.LIST)
+        for path in self.places.packages:
+            ruleset.allow(path, landlock.READ)
+        for folder in {os.path.dirname(path) for path in self.places.packages}:
+            ruleset.allow(folder, landlock.LIST)
         for device in DEVICES:
             ruleset.allow(device, landlock.DEVICE)
         return ruleset
@@ -91,3 +96,4 @@ class Flat:
             ruleset.allow(job.artifacts, landlock.DATA)
         for path in job.reads:
             ruleset.allow(path, landlock.READ)
+            ruleset.allow(os.path.dirname(path), landlock.LIST)

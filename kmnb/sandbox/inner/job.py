@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass, field
 from typing import Any
 
 from kmnb.sandbox.inner import messages
+
+SOCKETS = "k"
+"""Folder of a kernel's folder that holds its sockets, which the server connects to."""
 
 
 @dataclass(slots=True)
@@ -20,7 +24,7 @@ class Job:
     command: list[str] | None
     """What is executed in that folder; None is this interpreter, already running."""
     mode: str
-    """``run``, ``check`` (compile only) or ``self-test``."""
+    """``run``, ``check`` (compile only), ``self-test``, ``kernel``, or ``command`` (the command as it stands)."""
     limits: dict[str, Any]
     """Limits by name."""
     stdout: int
@@ -38,7 +42,12 @@ class Job:
     library: list[str] = field(default_factory=list)
     """Further folders of ``sys.path``."""
     facts: dict[str, Any] = field(default_factory=dict)
-    """What the self-test has to try."""
+    """What the self-test has to try; a kernel's connection; a command's further variables."""
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether it waits for a client on Unix sockets."""
+        return self.mode in ("kernel", "command")
 
     @classmethod
     def take(cls, message: dict[str, Any], descriptors: list[int]) -> Job:
@@ -46,6 +55,13 @@ class Job:
         code, stdout, stderr = descriptors
         known = {name: message[name] for name in cls.__slots__ if name in message}
         return cls(**known, source=messages.read_all(code), stdout=stdout, stderr=stderr)
+
+    def text(self, sockets: str) -> bytes:
+        """Give what stands in the program's file: its source, or a connection for a kernel that is executed."""
+        if self.mode != "command":
+            return self.source
+        address = {"transport": "ipc", "ip": os.path.join(sockets, "s")}
+        return json.dumps(self.facts["connection"] | address).encode()
 
     def variables(self, home: str, artifacts: str | None, search: str) -> dict[str, str]:
         """Build the program's environment from nothing."""
@@ -64,6 +80,7 @@ class Job:
             found["KMNB_ARTIFACTS"] = artifacts
         if self.output:
             found["KMNB_OUTPUT"] = os.path.join(home, "out")
+        found |= self.facts.get("variables", {})
         if self.library:
             found |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         return found

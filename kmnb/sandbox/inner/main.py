@@ -32,8 +32,11 @@ def main() -> None:
     """Serve the socket whose descriptor and options the command line gives."""
     try:
         _serve(json.loads(sys.argv[-1]))
+        return
     except Become as child:
-        child.life()
+        life = child.life
+    # Outside the handler, so that no error of a program has this one as its context.
+    life()
 
 
 def _serve(options: dict[str, Any]) -> None:
@@ -42,7 +45,12 @@ def _serve(options: dict[str, Any]) -> None:
     linux.prctl(linux.PR_SET_DUMPABLE, 0, "dumpable")
     control = socket.socket(fileno=options["control"])
     users = Users.claim()
-    engine, hello = choose(options, find_places(), users)
+    places = find_places(options["reads"], options["library"])
+    if options["kernel"]:
+        from kmnb.sandbox.kernels._inside import preload
+
+        preload(options["library"])
+    engine, hello = choose(options, places, users)
     gc.collect()
     gc.freeze()
     messages.send(control, {"op": "hello", "pid": os.getpid(), **hello})
@@ -61,7 +69,7 @@ def choose(options: dict[str, Any], places: Places, users: Users) -> tuple[Engin
     for name in options["engines"]:
         if name == "flat" and users.first is not None and not _reachable(sys.executable):
             reasons.append(_other_interpreter(options, users))
-        through, error = _tried(engines[name], users, options["server"])
+        through, error = _tried(engines[name], users, options)
         held = set() if error else set(selftest.ALL) - set(through)
         level = selftest.level_of(held)
         if error:
@@ -109,7 +117,7 @@ def _other_interpreter(options: dict[str, Any], users: Users) -> str:
     return f"own user: {sys.executable} can be reached by root alone"
 
 
-def _tried(engine: Engine, users: Users, server: int) -> tuple[dict[str, str], str]:
+def _tried(engine: Engine, users: Users, options: dict[str, Any]) -> tuple[dict[str, str], str]:
     """Run the self-test under an engine: what went through, or why it could not run."""
     # Nothing here stands in a "finally": the forked child passes by on its way out and must not tidy up.
     base = tempfile.mkdtemp(prefix="kmnb-try-")
@@ -120,7 +128,7 @@ def _tried(engine: Engine, users: Users, server: int) -> tuple[dict[str, str], s
     os.chmod(canary, 0o666)  # noqa: S103
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     answer = os.memfd_create("self-test")
-    facts = {"canary": canary, "server": server, "contained": engine.contained}
+    facts = {"canary": canary, "contained": engine.contained, **{one: options[one] for one in ("server", "library")}}
     job = {"op": "run", "id": 0, "mode": "self-test", "filename": "main.py", "command": None, "output": False}
     job |= {"limits": SELF_TEST_LIMITS, "parent": None, "artifacts": None, "facts": facts}
     messages.send(ours, job, [os.memfd_create("none"), answer, answer])

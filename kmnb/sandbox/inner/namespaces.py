@@ -16,10 +16,10 @@ from typing import Any, NoReturn
 from kmnb.sandbox.inner import linux, messages, program, seal
 from kmnb.sandbox.inner.assemble import assemble
 from kmnb.sandbox.inner.filter import Profile, rules
-from kmnb.sandbox.inner.job import Job
+from kmnb.sandbox.inner.job import SOCKETS, Job
 from kmnb.sandbox.inner.places import DEVICES, Places
 
-HOME, ARTIFACTS, OUTPUT = "/work", "/artifacts", "/work/out"
+HOME, ARTIFACTS, OUTPUT, KERNEL = "/sandbox", "/artifacts", "/sandbox/out", "/sandbox-kernel"
 SHARED_MEMORY_MIB, ROOT_MIB = 16, 4
 LOCKED = linux.RDONLY | linux.NOSUID | linux.NODEV
 ALL = linux.NEWNS | linux.NEWPID | linux.NEWNET | linux.NEWIPC | linux.NEWUTS
@@ -50,13 +50,13 @@ class Namespaces:
         seal.take_descriptors(job.stdout, job.stderr, keep=[sock.fileno()])
         seal.take_identity(user)
         linux.prctl(linux.PR_SET_DUMPABLE, 1, "dumpable")
-        program.write_source(job)
+        program.write_source(job, KERNEL)
         seal.limit_resources(job.limits, others=0)
         linux.no_new_privileges()
-        linux.install_filter(assemble(rules(Profile(contained=True))))
+        linux.install_filter(assemble(rules(Profile(contained=True, kernel=job.is_kernel))))
         sock.close()
         variables = job.variables(HOME, ARTIFACTS if job.artifacts else None, self.places.search)
-        program.become(job, variables, self.places.library)
+        program.become(job, variables, library=self.places.library, sockets=KERNEL)
 
 
 def _enter(sock: socket.socket) -> None:
@@ -102,7 +102,7 @@ def _build_root(places: Places) -> None:
     linux.mount("tmpfs", base, kind="tmpfs", flags=linux.NOSUID, data=f"size={ROOT_MIB}m,nr_inodes=4096,mode=0755")
     os.chdir(base)
     os.umask(0o022)
-    for name in ("old", "proc", "work", "artifacts", "empty", "dev", "dev/shm", "etc"):
+    for name in ("old", "proc", HOME[1:], ARTIFACTS[1:], KERNEL[1:], "empty", "dev", "dev/shm", "etc"):
         os.mkdir(name)
     for device in DEVICES:
         _bind(device, device[1:], keep_devices=True)
@@ -113,6 +113,8 @@ def _build_root(places: Places) -> None:
         _bind("/old" + tree, tree)
     for hole in places.holes:
         _bind("/empty", hole)
+    for path in places.packages:
+        _bind("/old" + path, path)
     for path, target in (*places.links, ("/dev/fd", "/proc/self/fd"), ("/tmp", HOME)):
         with contextlib.suppress(FileExistsError):
             os.symlink(target, path)
@@ -133,6 +135,10 @@ def _finish_root(job: Job, user: int | None) -> None:
         _write(path, text)
     if job.artifacts is not None:
         linux.mount("/old" + job.artifacts, ARTIFACTS, flags=linux.BIND | linux.REC)
+    if job.is_kernel and job.folder is not None:
+        # The one folder of the host that it can write to: its client's way in. It is watched like a run's folder.
+        linux.mount(f"/old{job.folder}/{SOCKETS}", KERNEL, flags=linux.BIND)
+        linux.mount("none", KERNEL, flags=linux.REMOUNT | linux.BIND | linux.NOSUID | linux.NODEV | linux.NOEXEC)
     for path in job.reads:
         _bind("/old" + path, path)
     linux.umount("/old")
@@ -161,7 +167,9 @@ def _write(path: str, text: str) -> None:
 
 def _watch_over(program_pid: int, sock: socket.socket, job: Job) -> NoReturn:
     """Be init: reap what is orphaned, and tell how the program ended. With this process all others end."""
-    descriptors = [os.open(OUTPUT, os.O_RDONLY | os.O_DIRECTORY)] if job.output else []
+    descriptors = [os.pidfd_open(program_pid)]
+    if job.output:
+        descriptors.append(os.open(OUTPUT, os.O_RDONLY | os.O_DIRECTORY))
     messages.send(sock, {"started": True}, descriptors)
     for descriptor in (*descriptors, job.stdout, job.stderr):
         os.close(descriptor)

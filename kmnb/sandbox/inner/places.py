@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -35,14 +36,21 @@ class Places:
     """Folders below them that are not shown."""
     links: tuple[tuple[str, str], ...]
     """Symbolic links of the root folder with their targets."""
+    packages: tuple[str, ...] = field(default=())
+    """Paths of packages that every program may read; they may lie in the holes."""
     library: tuple[str, ...] = field(default=())
     """``sys.path`` of a program: the standard library alone."""
     search: str = ""
     """PATH of a program."""
 
 
-def find_places() -> Places:
-    """Look at this machine and this interpreter."""
+def find_places(reads: Sequence[str] = (), folders: Sequence[str] = ()) -> Places:
+    """Look at this machine and this interpreter.
+
+    Args:
+        reads: Further paths that programs may read: packages that were asked for.
+        folders: Further folders of their ``sys.path``.
+    """
     links = tuple((one, os.readlink(one)) for one in SYSTEM if os.path.islink(one))
     system = [one for one in SYSTEM if os.path.isdir(one) and not os.path.islink(one)]
     system += [one for one in CONFIGURATION if os.path.exists(one)]
@@ -52,9 +60,10 @@ def find_places() -> Places:
     holes = [*glob.glob("/".join((library, "*-packages"))), *(hole for one in HOLES for hole in glob.glob(one))]
     return Places(
         trees=tuple(trees),
+        packages=tuple(reads),
         holes=tuple(sorted(hole for hole in set(holes) if _below_any(hole, trees))),
         links=links,
-        library=tuple(one for one in sys.path if one and "-packages" not in one),
+        library=(*(one for one in sys.path if one and "-packages" not in one), *folders),
         search=_search_path(),
     )
 

@@ -6,6 +6,7 @@ import atexit
 import os
 import signal
 import sys
+import tempfile
 import threading
 import types
 from collections.abc import Callable
@@ -21,23 +22,39 @@ COMMAND_LINE = linux.CommandLine(b"kmnb-pool")
 _KEPT: list[object] = []
 
 
-def write_source(job: Job) -> None:
+def write_source(job: Job, sockets: str = "") -> None:
     """Put the program's text into the run's folder, where tracebacks and interpreters look for it."""
+    if job.mode == "kernel":
+        return
     fd = os.open(job.filename, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(fd, "wb") as file:
-        file.write(job.source)
+        file.write(job.text(sockets))
 
 
-def become(job: Job, variables: dict[str, str], library: tuple[str, ...]) -> NoReturn:
-    """Run the job in this process, which ends with it."""
-    COMMAND_LINE.rename(b"kmnb-run")
+def become(job: Job, variables: dict[str, str], *, library: tuple[str, ...], sockets: str = "") -> NoReturn:
+    """Run the job in this process, which ends with it.
+
+    Args:
+        job: The job.
+        variables: Its whole environment.
+        library: ``sys.path`` of Python programs.
+        sockets: Folder that a kernel's sockets are made in, as the kernel sees it.
+    """
+    if job.mode != "kernel":
+        # A kernel waits in the pool first, and is the pool's.
+        COMMAND_LINE.rename(b"kmnb-run")
     if job.command is not None:
         for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(ignored, signal.SIG_DFL)
-        _execute([*job.command, job.filename], variables)
+        _execute([*job.command, job.filename] if job.mode != "command" else job.command, variables)
     os.environ.clear()
     os.environ.update(variables)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if job.mode == "kernel":
+        from kmnb.sandbox.kernels._inside import run_kernel
+
+        _forget_spawner([*library, *job.library])
+        _end(lambda: run_kernel(job, sockets))
     _forget_spawner([*library, *job.library])
     if job.mode == "self-test":
         _end(lambda: selftest.attempts(job.facts))
@@ -57,6 +74,8 @@ def _forget_spawner(path: list[str]) -> None:
     """Leave nothing importable but the standard library; the modules themselves stay alive with this frame."""
     for name in [one for one in sys.modules if one == "__main__" or one.partition(".")[0] == "kmnb"]:
         _KEPT.append(sys.modules.pop(name))
+    # The spawner looked its own temporary folder up; the program's is another.
+    tempfile.tempdir = None
     sys.path[:] = path
     sys.path_importer_cache.clear()
     sys.argv[:] = ["main.py"]
@@ -105,5 +124,5 @@ def _end(body: Callable[[], int]) -> NoReturn:
     except MemoryError:
         os.write(2, b"MemoryError\n")
     except BaseException as error:
-        os.write(2, f"{type(error).__name__}: at exit\n".encode())
+        os.write(2, f"{type(error).__name__}: {error} (at exit)\n".encode())
     os._exit(status)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import socket
+import tempfile
 import time
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from kmnb.sandbox.inner.job import SOCKETS
 
 SETUP_SECONDS = 10.0
 """Longest time from handing a job out to its program's start."""
@@ -50,6 +54,10 @@ class Run:
     """The run's folder on the host."""
     output: int | None = None
     """Descriptor of what it leaves in ``$KMNB_OUTPUT``."""
+    program: int | None = None
+    """Descriptor of the program's process, where it is not the one that stands for all."""
+    endless: bool = False
+    """Whether the server keeps the time, since it serves one request after the other."""
     given_at: float = 0.0
     """When the job was handed out, by the monotonic clock."""
     started_at: float | None = None
@@ -69,6 +77,8 @@ class Run:
         """When it is to be ended, by the monotonic clock."""
         if self.started_at is None:
             return self.given_at + SETUP_SECONDS
+        if self.endless:
+            return math.inf
         return float(self.started_at + self.limits["timeout_seconds"])
 
     def end(self, reason: str) -> None:
@@ -95,10 +105,34 @@ class Run:
             return False
         return True
 
+    def make_folder(self, message: dict[str, Any]) -> None:
+        """Make the run's folder on the host, with the folders in it that the job needs."""
+        self.folder = tempfile.mkdtemp(prefix="kmnb-run-", dir=message["parent"])
+        folders = [self.folder]
+        if self.endless:
+            folders.append(os.path.join(self.folder, SOCKETS))
+        if message["output"] and not self.engine.contained:
+            folders.append(os.path.join(self.folder, "out"))
+        for folder in folders[1:]:
+            os.mkdir(folder, 0o700)
+        if message["output"] and not self.engine.contained:
+            self.output = os.open(folders[-1], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        if self.user is not None:
+            for folder in folders:
+                os.chown(folder, self.user, self.user)
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the program alone."""
+        with contextlib.suppress(ProcessLookupError):
+            if self.program is not None:
+                signal.pidfd_send_signal(self.program, number)
+            elif self.pid is not None and not self.gone and not self.engine.contained:
+                os.kill(self.pid, number)
+
     def close(self) -> None:
         """Close what the spawner holds of it."""
         self.sock.close()
-        if self.output is not None:
-            with contextlib.suppress(OSError):
-                os.close(self.output)
-            self.output = None
+        for descriptor in (self.output, self.program):
+            if descriptor is not None:
+                os.close(descriptor)
+        self.output = self.program = None

@@ -12,7 +12,6 @@ import os
 import select
 import signal
 import socket
-import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -153,12 +152,12 @@ class Spawner:
                 run.pid = message["pid"]
             if "started" in message:
                 run.started_at = time.monotonic()
-                if not run.engine.contained:
-                    # Should the spawner be killed, the server knows which group is left.
-                    self._tell({"op": "started", "id": run.number, "group": run.pid})
-                self._next_look = min(self._next_look or run.started_at, run.started_at) + watch.EVERY_SECONDS
+                # Should the spawner be killed, the server knows which group is left.
+                group = None if run.engine.contained else run.pid
+                self._tell({"op": "started", "id": run.number, "group": group, "folder": run.folder})
             if descriptors:
-                run.output = descriptors[0]
+                run.program, *rest = descriptors
+                run.output = rest[0] if rest else run.output
             run.status = message.get("exit", run.status)
             run.error = message.get("error", run.error)
 
@@ -262,10 +261,11 @@ class Spawner:
         elif message["op"] == "release":
             self._release(message["folder"])
             self._tell({"op": "released", "id": message["id"]})
-        elif message["op"] == "end":
-            for run in self.runs:
-                if run.number == message["id"]:
-                    run.end(message["reason"])
+        for run in self.runs:
+            if run.number == message.get("of") and message["op"] == "end":
+                run.end(message["reason"])
+            elif run.number == message.get("of") and message["op"] == "signal":
+                run.signal(message["signal"])
 
     def _start(self, message: dict[str, Any], descriptors: list[int]) -> None:
         """Give a job to a worker."""
@@ -273,22 +273,12 @@ class Spawner:
         run.number, run.limits, run.given_at = message["id"], message["limits"], time.monotonic()
         self.runs.append(run)
         try:
-            if not run.engine.contained:
-                self._make_folder(run, message)
+            run.endless = message["mode"] in ("kernel", "command")
+            if run.endless or not run.engine.contained:
+                run.make_folder(message)
             messages.send(run.sock, message | {"folder": run.folder}, descriptors)
         except OSError as error:
             run.error = f"{type(error).__name__}: {error}"
             run.end("setup")
         for descriptor in descriptors:
             os.close(descriptor)
-
-    def _make_folder(self, run: Run, message: dict[str, Any]) -> None:
-        run.folder = tempfile.mkdtemp(prefix="kmnb-run-", dir=message["parent"])
-        folders = [run.folder]
-        if message["output"]:
-            folders.append(os.path.join(run.folder, "out"))
-            os.mkdir(folders[1], 0o700)
-            run.output = os.open(folders[1], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        if run.user is not None:
-            for folder in folders:
-                os.chown(folder, run.user, run.user)

@@ -8,11 +8,16 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
+if os.environ.get("ADAPTER_SITE"):
+    # An ordinary user's interpreter may be another than the one that has jupyter_client installed.
+    sys.path.append(os.environ["ADAPTER_SITE"])
 
 from kmnb._bridge import run as wait_for
 from kmnb.errors import KmnbError
 from kmnb.sandbox import _api
 from kmnb.sandbox._host import ENGINES, Host
+from kmnb.sandbox.kernels import run_cell
+from kmnb.sandbox.kernels._pool import Pool
 
 ENGINE = os.environ.get("ADAPTER_ENGINE", "")
 ABI = int(os.environ.get("ADAPTER_LANDLOCK", "0")) or None
@@ -58,3 +63,17 @@ def execute(
 def artifacts_path(folder: str) -> str:
     """Where a program finds the artifacts."""
     return "/artifacts" if HOST.isolation is not None and HOST.isolation.level >= 3 else folder
+
+
+POOL = Pool(engines=HOST.engines, landlock_abi=ABI)
+
+
+def kernel_cells(cells: list[str], *, timeout: float = 30.0) -> list[dict[str, Any]]:
+    """Run each cell in a kernel of its own."""
+    results = []
+    for code in cells:
+        outcome = wait_for(run_cell(code, timeout_seconds=timeout, required_level=LEVEL, pool=POOL))
+        mimes = sorted({kind for display in outcome.displays for kind in display})
+        status = "ok" if outcome.ok else "error"
+        results.append({"status": status, "stdout": outcome.stdout, "stderr": outcome.stderr, "mimes": mimes})
+    return results

@@ -1,0 +1,149 @@
+"""One isolated kernel: forked ready from a spawner, with one client and a folder for artifacts."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kmnb.errors import SandboxUnavailable
+from kmnb.sandbox._host import Answer, Host
+from kmnb.sandbox._limits import Limits
+from kmnb.sandbox._supervise import take_output
+from kmnb.sandbox.kernels._client import CellClient
+
+PORTS = {"shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_port": 4, "hb_port": 5}
+"""Endings of the names of a kernel's sockets."""
+
+
+@dataclass(slots=True)
+class Kernel:
+    """A kernel that waits for cells."""
+
+    host: Host
+    """The spawner that forked it."""
+    number: int
+    """Its number there."""
+    ended: Answer
+    """Tells when and how it ended."""
+    folder: str
+    """Its folder on the host."""
+    artifacts: Path
+    """What appears in it as ``/artifacts``, or as ``$KMNB_ARTIFACTS``."""
+    client: CellClient
+    """Talks to it."""
+    limits: Limits
+    """Its limits."""
+    cells: int = 0
+    """Cells that it has run."""
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """One cell at a time."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has not ended."""
+        return not self.ended.done()
+
+    def interrupt(self) -> None:
+        """Send it what Ctrl-C sends."""
+        self.host.signal(self.number, 2)
+
+    async def end(self, reason: str, output: Path | None = None) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """End it, take its output folder, and leave nothing.
+
+        Args:
+            reason: Why.
+            output: Folder that receives what it left in ``$KMNB_OUTPUT``; None takes nothing.
+
+        Returns:
+            How it ended, and remarks about files that were not taken.
+        """
+        self.client.close()
+        if self.alive:
+            self.host.end(self.number, reason)
+        try:
+            message, descriptors = await asyncio.shield(self.ended)
+            return message, await take_output(self.host, message, descriptors, output=output, limits=self.limits)
+        finally:
+            await asyncio.to_thread(shutil.rmtree, self.artifacts, ignore_errors=True)
+
+
+async def start_kernel(host: Host, limits: Limits) -> Kernel:
+    """Fork a kernel and wait until it answers.
+
+    Raises:
+        SandboxUnavailable: It could not be started.
+    """
+    await host.start()
+    artifacts = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="kmnb-cell-", dir=short_parent()))
+    os.chmod(artifacts, 0o755)  # noqa: S103 - a kernel with a user of its own reads it
+    key = secrets.token_hex(16)
+    connection = {**PORTS, "key": key, "signature_scheme": "hmac-sha256", "kernel_name": "kmnb-sandbox"}
+    message = {
+        "op": "run", "mode": "kernel", "filename": "", "command": None, "limits": limits.as_dict(), "output": True,
+        "artifacts": str(artifacts), "parent": short_parent(), "facts": {"connection": connection},
+    }  # fmt: skip
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        number, ended = host.submit(message, [null, null, null])
+    finally:
+        os.close(null)
+    begun = host.begun[number] = asyncio.get_running_loop().create_future()
+    folder = await begun
+    if folder is None:
+        raise SandboxUnavailable("this kernel", "has no folder for its sockets")
+    client = CellClient({**connection, "transport": "ipc", "ip": os.path.join(folder, "k", "s")})
+    kernel = Kernel(host, number, ended, folder, artifacts, client, limits)
+    try:
+        await _until_ready(kernel)
+    except BaseException:
+        await kernel.end("setup")
+        raise
+    return kernel
+
+
+async def _until_ready(kernel: Kernel) -> None:
+    ready = asyncio.ensure_future(kernel.client.ready())
+    try:
+        waiting: set[asyncio.Future[Any]] = {ready, kernel.ended}
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        if not ready.done() or ready.exception() is not None:
+            raise SandboxUnavailable("this kernel", "did not answer", "See kmnb.sandbox.doctor().")
+    finally:
+        ready.cancel()
+        with contextlib.suppress(asyncio.CancelledError, Exception):
+            await ready
+
+
+def short_parent() -> str:
+    """Where kernels' folders are made: the path of a Unix socket holds 107 bytes, a temporary folder's may be long."""
+    return "/tmp" if os.access("/tmp", os.W_OK | os.X_OK) else tempfile.gettempdir()  # noqa: S108
+
+
+def show_artifacts(source: Path | None, target: Path) -> None:
+    """Make a folder hold exactly the files of another one, without copying where both lie on one file system.
+
+    Args:
+        source: Folder of materialised artifacts; None for nothing.
+        target: The folder that a kernel sees.
+    """
+    for entry in list(target.iterdir()):
+        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+    if source is not None:
+        shutil.copytree(source, target, copy_function=_link, dirs_exist_ok=True)
+        for folder, _, _ in os.walk(target):
+            os.chmod(folder, 0o755)  # noqa: S103 - as above
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+        os.chmod(target, 0o444)
