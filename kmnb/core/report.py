@@ -91,7 +91,7 @@ class Report:
     @property
     def text(self) -> str:
         """What the command line prints: one line for people, then ``reason<TAB>objects<TAB>bytes`` lines."""
-        lines = [self._title(), *(f"{name}\t{count}\t{size}" for name, (count, size) in self.by_reason.items())]
+        lines = [self.title, *(f"{name}\t{count}\t{size}" for name, (count, size) in self.by_reason.items())]
         lines += [f"failed\t{failure.key}\t{failure.reason}" for failure in self.failures[:20]]
         return "\n".join(lines) + "\n"
 
@@ -101,7 +101,9 @@ class Report:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return bundle(self._card())
 
-    def _title(self) -> str:
+    @property
+    def title(self) -> str:
+        """One line that answers by itself."""
         verb = "would delete" if self.dry_run else "deleted"
         objects = f"{self.deleted:,} object{'' if self.deleted == 1 else 's'}"
         failed = f", {len(self.failures)} failed" if self.failures else ""
@@ -113,7 +115,7 @@ class Report:
             (name, count, size_text(size), SENTENCES[Reason(name)]) for name, (count, size) in self.by_reason.items()
         ]
         notes = [*self.notes, *(f"failed: {failure.key}: {failure.reason}" for failure in self.failures[:5])]
-        return Card(self._title(), columns=("reason", "objects", "size", "meaning"), rows=rows, notes=notes)
+        return Card(self.title, columns=("reason", "objects", "size", "meaning"), rows=rows, notes=notes)
 
 
 def _row(verdict: Verdict) -> dict[str, Any]:

@@ -43,6 +43,18 @@ class Reason(StrEnum):
     """Stays: the registry cannot be read, so nothing is known to be dead."""
     LEFTOVER = "leftover"
     """Goes: a half-written or forgotten file that nobody owns any more."""
+    BEYOND_COUNT = "beyond-keep-last"
+    """Goes: there are enough newer versions."""
+    BEYOND_AGE = "beyond-max-age"
+    """Goes: it is older than the policy allows."""
+    OVER_QUOTA = "over-quota"
+    """Goes: the session holds more than its quota, and this is among the oldest."""
+    LATEST = "latest-version"
+    """Stays: it is the latest version of its name."""
+    LABELLED = "labelled"
+    """Stays: a label stands at it."""
+    IN_POLICY = "within-policy"
+    """Stays: no rule of the policy concerns it."""
 
 
 SENTENCES = {
@@ -59,9 +71,26 @@ SENTENCES = {
     Reason.UNKNOWN_AGE: "nobody knows when it was stored",
     Reason.UNREADABLE: "the registry cannot be read",
     Reason.LEFTOVER: "nobody owns it any more",
+    Reason.BEYOND_COUNT: "there are enough newer versions",
+    Reason.BEYOND_AGE: "it is older than the policy allows",
+    Reason.OVER_QUOTA: "the session holds more than its quota",
+    Reason.LATEST: "it is the latest version of its name",
+    Reason.LABELLED: "a label stands at it",
+    Reason.IN_POLICY: "no rule of the policy concerns it",
 }
 """Each reason as people read it."""
-_GOES = frozenset({Reason.CLOSED, Reason.LAPSED, Reason.FOREIGN, Reason.EXPIRED, Reason.LEFTOVER})
+_GOES = frozenset(
+    {
+        Reason.CLOSED,
+        Reason.LAPSED,
+        Reason.FOREIGN,
+        Reason.EXPIRED,
+        Reason.LEFTOVER,
+        Reason.BEYOND_COUNT,
+        Reason.BEYOND_AGE,
+        Reason.OVER_QUOTA,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

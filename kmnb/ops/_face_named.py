@@ -7,9 +7,12 @@ from typing import Any
 
 from kmnb._bridge import blocking, bridged
 from kmnb.core.addresses import NamedAddress
+from kmnb.core.policy import Policy
+from kmnb.core.report import Report
 from kmnb.ops import named, saving
 from kmnb.ops.context import Context
 from kmnb.ops.handle import Artifact
+from kmnb.ops.retain import retain
 
 
 class NamedFace:
@@ -103,6 +106,34 @@ class NamedFace:
         """
         return await named.remove_address(self.context, self._address(name))
 
+    async def _retain(
+        self,
+        *,
+        keep_last: int | None = None,
+        max_age_seconds: float | None = None,
+        quota_bytes: int | None = None,
+        dry_run: bool = True,
+    ) -> Report:
+        """Apply a retention policy to the named artifacts of this session and this user.
+
+        Without a policy nothing named is ever removed. The latest version of a name, labelled and held versions stay.
+
+        Args:
+            keep_last: How many versions of each name stay.
+            max_age_seconds: Age above which a version goes.
+            quota_bytes: Bytes that all versions together may take; the oldest go first.
+            dry_run: Whether only to tell what would go, which is the default.
+
+        Returns:
+            A verdict with a reason for each version.
+
+        Raises:
+            BadRequest: No rule, or one that cannot be meant.
+        """
+        policy = Policy(keep_last, max_age_seconds, quota_bytes)
+        return await retain(self.context, policy, dry_run=dry_run)
+
+    retain, retain_async = blocking(_retain), bridged(_retain)
     save, save_async = blocking(_save), bridged(_save)
     load, load_async = blocking(_load), bridged(_load)
     versions, versions_async = blocking(_versions), bridged(_versions)

@@ -10,6 +10,9 @@ from kmnb.core.registry import State
 from kmnb.core.report import Report
 from kmnb.ops import doctor, reap, sweeping, threads
 from kmnb.ops.context import Context
+from kmnb.ops.holds import list_holds
+from kmnb.ops.lifecycle import lifecycle_answer
+from kmnb.ops.metrics import PROCESS, counted
 
 
 def _time(moment: datetime | None) -> str:
@@ -45,7 +48,7 @@ class ThreadFace:
             KeySyntaxError: No thread can be called that.
             StoreError: The registry or the listing failed; nothing was deleted.
         """
-        return await reap.close_thread(self.context, self.context.names.thread if thread is None else thread)
+        return counted(await reap.close_thread(self.context, self.context.names.thread if thread is None else thread))
 
     async def _threads(self) -> Answer:
         """List the threads of the workspace's crew that the registry knows, closed ones included.
@@ -73,6 +76,30 @@ class ThreadFace:
             StoreError: The store cannot be listed.
         """
         return await sweeping.sweep(self.context, dry_run=dry_run, foreign=foreign)
+
+    async def _holds(self) -> Answer:
+        """List what is held in the workspace's crew.
+
+        Returns:
+            A table; walking it gives each :class:`~kmnb.ops.holds.Hold`.
+        """
+        found = [hold async for _, hold in list_holds(self.context) if hold is not None]
+        rows = [(hold.key, _time(hold.until), hold.by, hold.reason) for hold in found]
+        return table(f"{len(found)} artifacts are held", ("key", "until", "by", "reason"), rows, items=found)
+
+    def lifecycle(self) -> Answer:
+        """Tell the native lifecycle rule of the cloud store, and the command that applies it. No I/O.
+
+        Raises:
+            NotSupported: The store has no such rules.
+        """
+        return lifecycle_answer(self.context)
+
+    def metrics(self) -> str:
+        """Write what the collections of this process add up to, in Prometheus' text format."""
+        return PROCESS.text()
+
+    holds, holds_async = blocking(_holds), bridged(_holds)
 
     async def _doctor(self, *, fix: bool = False) -> Answer:
         """Look at store, registry, sweep and sandbox, and say what to do.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from kmnb.core.keys import crew_prefix, escape, thread_prefix, unescape
+from kmnb.core.keys import crew_prefix, escape, unescape
 from kmnb.core.metadata import Capability, ObjectInfo
 from kmnb.core.references import read_time
 from kmnb.errors import ArtifactNotFound, BadRequest, BoundExceeded, VersionConflict
@@ -159,13 +159,21 @@ async def find_hold(context: Context, key: str) -> Hold | None:
     return Hold.from_bytes(record.value)
 
 
-async def list_holds(context: Context, thread: str | None = None) -> AsyncIterator[tuple[str, Hold | None]]:
-    """Walk the holds of the workspace's crew, or of one thread, with the keys of their records."""
-    names = context.names
-    crew = crew_prefix(names.namespace, names.crew)
-    start = thread_prefix(names.namespace, names.crew, thread) if thread is not None else crew
-    async for record in context.backend.records.list(f"{HOLDS}/{start}"):
+async def list_holds(context: Context, start: str | None = None) -> AsyncIterator[tuple[str, Hold | None]]:
+    """Walk holds, with the keys of their records.
+
+    Args:
+        context: The workspace.
+        start: Prefix of the artifacts' keys, at most three segments; the workspace's crew.
+    """
+    prefix = start if start is not None else crew_prefix(context.names.namespace, context.names.crew)
+    async for record in context.backend.records.list(f"{HOLDS}/{prefix}"):
         yield record.key, Hold.from_bytes(record.value)
+
+
+async def active_holds(context: Context, now: datetime, start: str | None = None) -> dict[str, Hold | None]:
+    """Find the holds that run, by record key; a damaged record counts as a hold."""
+    return {key: hold async for key, hold in list_holds(context, start) if hold is None or now < hold.until}
 
 
 class HeldArea:

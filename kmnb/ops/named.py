@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
 from kmnb.core.addresses import NamedAddress, parse_version_key, scope_prefix
 from kmnb.core.events import DELETED
@@ -94,21 +93,20 @@ async def _missing(context: Context, address: NamedAddress, version: int | None)
 async def list_filenames(context: Context) -> list[str]:
     """List the names of the workspace's session and of its user, sorted, ``user:`` included."""
     here = address_of(context, "x")
-    found: dict[str, NamedAddress] = {}
+    found: dict[str, NamedAddress | None] = {}
     for session in (here.session, None):
         async for info in context.backend.named.list(scope_prefix(here.app, here.user, session)):
-            address = await _address_of_key(context, info.key, found)
-            if address is not None:
-                found[info.key.rpartition("/")[0]] = address
-    return sorted(address.name for address in found.values())
+            start = info.key.rpartition("/")[0]
+            if start not in found:
+                found[start] = await address_of_key(context, info.key)
+    return sorted(address.name for address in found.values() if address is not None)
 
 
-async def _address_of_key(context: Context, key: str, known: Mapping[str, NamedAddress]) -> NamedAddress | None:
+async def address_of_key(context: Context, key: str) -> NamedAddress | None:
+    """Address of a version's key; one call where an identifier stands there by its digest. None for another layout."""
     parsed = parse_version_key(key)
-    if parsed is None or key.rpartition("/")[0] in known:
-        return None
-    if parsed[0] is not None:
-        return parsed[0]
+    if parsed is None or parsed[0] is not None:
+        return None if parsed is None else parsed[0]
     info = await context.backend.named.head(key)
     try:
         return NamedAddress(*json.loads(info.attributes.get(Attribute.IDENTITY, "")))

@@ -16,7 +16,7 @@ from kmnb.errors import ArtifactNotFound, KmnbError
 from kmnb.ops.context import Context
 from kmnb.ops.foreign import foreign_threads
 from kmnb.ops.holders import is_running, used_here
-from kmnb.ops.holds import Hold, hold_key, list_holds
+from kmnb.ops.holds import Hold, active_holds, hold_key
 from kmnb.ops.threads import mark_closed, read_entry
 
 PARALLEL = 32
@@ -42,7 +42,7 @@ async def close_thread(context: Context, thread: str) -> Report:
     names = context.names
     prefix = thread_prefix(names.namespace, names.crew, thread)
     entry = await mark_closed(context, thread)
-    holds = await active_holds(context, await context.now(), thread)
+    holds = await active_holds(context, await context.now(), prefix)
     verdicts = []
     async for info in context.backend.discussions.list(prefix):
         hold = holds.get(hold_key(info.key)) if holds else None
@@ -124,11 +124,6 @@ def _state(context: Context, key: str, *, entry: Entry | None, now: datetime) ->
     if state is State.LAPSED and context.clock is None and (used_here(context, key) or is_running(entry.holder)):
         return State.ACTIVE
     return state
-
-
-async def active_holds(context: Context, now: datetime, thread: str | None = None) -> dict[str, Hold | None]:
-    """Find the holds that run, by record key; a damaged record counts as a hold."""
-    return {key: hold async for key, hold in list_holds(context, thread) if hold is None or now < hold.until}
 
 
 def _held(info: ObjectInfo, hold: Hold | None) -> Verdict:

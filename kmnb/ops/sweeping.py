@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,14 +16,13 @@ from kmnb.errors import ArtifactNotFound, VersionConflict
 from kmnb.ops.context import Context
 from kmnb.ops.holders import holder_name
 from kmnb.ops.leftovers import collect_leftovers, collect_store, find_leftovers
+from kmnb.ops.metrics import counted
 from kmnb.ops.reap import carry_out, judge_crew
 
 SWEEPS = "sweeps"
 """First segment of the records that tell of the last sweep."""
 LEASE_SECONDS = 120
 """How long a background sweep may be silent before another one takes over."""
-
-_log = logging.getLogger("kmnb.gc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +70,7 @@ async def sweep(context: Context, *, dry_run: bool = False, foreign: bool = Fals
         failures=(*failures, *broken),
         seconds=time.monotonic() - began,
     )
-    _log.info(
-        "sweep %s: deleted %d objects (%d bytes), kept %d, failed %d in %.3f s",
-        report.scope,
-        report.deleted,
-        report.deleted_bytes,
-        report.kept,
-        len(report.failures),
-        report.seconds,
-    )
-    return report
+    return counted(report)
 
 
 async def sweep_if_due(context: Context) -> Report | None:

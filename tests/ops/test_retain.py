@@ -1,0 +1,60 @@
+"""Retention of named artifacts on a store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kmnb.errors import BadRequest, NotSupported
+from kmnb.ops.workspace import Workspace
+from tests.ops.conftest import Clock
+
+
+def test_nothing_named_goes_without_a_policy_and_with_one_only_after_the_dry_run(ws: Workspace) -> None:
+    for number in range(5):
+        ws.save("a.txt", f"{number}")
+        ws.save("user:b.txt", f"{number}")
+    with pytest.raises(BadRequest):
+        ws.retain()
+    would = ws.retain(keep_last=2)
+    assert (would.dry_run, would.deleted, ws.versions("a.txt")) == (True, 6, [0, 1, 2, 3, 4])
+    assert ws.retain(keep_last=2, dry_run=False).deleted == 6
+    assert (ws.versions("a.txt"), ws.versions("user:b.txt")) == ([3, 4], [3, 4])
+    assert ws.save("a.txt", "5").version == 5
+    assert ws.sweep().deleted == 0
+
+
+def test_age_and_holds_count(virtual: Callable[..., Workspace], clock: Clock) -> None:
+    ws = virtual()
+    arts = [ws.save("a.txt", f"{number}") for number in range(3)]
+    clock.ahead(days=30)
+    arts[0].hold("audit")
+    report = ws.retain(max_age_seconds=86_400, dry_run=False)
+    assert ws.versions("a.txt") == [0, 2]
+    verdict = report.explain(arts[0].key)
+    assert verdict is not None
+    assert str(verdict.reason) == "held"
+
+
+def test_other_sessions_are_not_touched(connect: Callable[..., Workspace]) -> None:
+    one, two = connect(session="s1"), connect(session="s2")
+    for ws in (one, two):
+        ws.save("a.txt", "0")
+        ws.save("a.txt", "1")
+    assert one.retain(keep_last=1, dry_run=False).deleted == 1
+    assert two.versions("a.txt") == [0, 1]
+
+
+def test_what_is_held_is_listed_and_metrics_are_told(ws: Workspace) -> None:
+    art = ws.put("d", tool="x")
+    art.hold("audit")
+    (hold,) = ws.holds()
+    assert (hold.key, hold.reason) == (art.key, "audit")
+    ws.close_thread("t1")
+    assert 'kmnb_gc_runs_total{action="close"}' in ws.metrics()
+
+
+def test_a_store_without_lifecycle_rules_says_what_does_it_instead(ws: Workspace) -> None:
+    with pytest.raises(NotSupported, match=r"TTL|sweep"):
+        ws.lifecycle()
