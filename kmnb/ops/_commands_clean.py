@@ -25,11 +25,12 @@ async def close(workspace: Any, given: Mapping[str, Any]) -> Any:
     "gc",
     "Sweep: delete what belongs to no active thread and is older than the grace window.",
     Param("dry_run", "flag", "Whether only to say what would be deleted.", default=False),
+    Param("foreign", "flag", "Whether threads that this registry never held may go too.", default=False),
     effect="delete",
 )
 async def sweep(workspace: Any, given: Mapping[str, Any]) -> Any:
     """Sweep once."""
-    return await workspace.sweep_async(dry_run=given["dry_run"])
+    return await workspace.sweep_async(dry_run=given["dry_run"], foreign=given["foreign"])
 
 
 @command("threads", "List the threads that are alive.")
@@ -38,10 +39,41 @@ async def threads(workspace: Any, given: Mapping[str, Any]) -> Any:
     return await workspace.threads_async()
 
 
-@command("doctor", "Check store, sandbox and front ends, and say what to do.")
+@command(
+    "doctor",
+    "Check store, registry and sandbox, and say what to do.",
+    Param("fix", "flag", "Whether to put right what can be put right: the TTL of the store.", default=False),
+)
 async def doctor(workspace: Any, given: Mapping[str, Any]) -> Any:
     """Check everything."""
-    return await workspace.doctor_async()
+    return await workspace.doctor_async(fix=given["fix"])
+
+
+@command("holds", "List the artifacts that are held, with reason and end.")
+async def holds(workspace: Any, given: Mapping[str, Any]) -> Any:
+    """List holds."""
+    return await workspace.holds_async()
+
+
+@command("lifecycle", "Show the native lifecycle rule of a cloud store, and how to apply it.")
+async def lifecycle(workspace: Any, given: Mapping[str, Any]) -> Any:
+    """Show the rule."""
+    return workspace.lifecycle()
+
+
+@command(
+    "retain",
+    "Remove old versions of the session's named artifacts by a policy; a dry run unless told otherwise.",
+    Param("keep_last", "integer", "How many versions of each name stay.", minimum=1),
+    Param("max_age_seconds", "number", "Age above which a version goes; the latest stays.", minimum=0),
+    Param("quota_bytes", "integer", "Bytes that all versions together may take; the oldest go first.", minimum=0),
+    Param("carry_out", "flag", "Whether to remove them; without it only what would go is said.", default=False),
+    effect="delete",
+)
+async def retain(workspace: Any, given: Mapping[str, Any]) -> Any:
+    """Apply a policy."""
+    rules = {name: given[name] for name in ("keep_last", "max_age_seconds", "quota_bytes")}
+    return await workspace.retain_async(**rules, dry_run=not given["carry_out"])
 
 
 @command(
@@ -49,12 +81,13 @@ async def doctor(workspace: Any, given: Mapping[str, Any]) -> Any:
     "Keep garbage collection away from an artifact for a while.",
     REF,
     word("reason", "Why it is still needed."),
+    Param("seconds", "number", "How long; seven days by default.", minimum=1),
     effect="write",
 )
 async def hold(workspace: Any, given: Mapping[str, Any]) -> Answer:
     """Hold an artifact."""
     artifact = await workspace.get_async(given["ref"])
-    await artifact.hold_async(given["reason"])
+    await artifact.hold_async(given["reason"], seconds=given["seconds"])
     return line(f"{artifact.key} is held: {given['reason']}", {"key": artifact.key, "reason": given["reason"]})
 
 
@@ -73,4 +106,4 @@ async def keep(workspace: Any, given: Mapping[str, Any]) -> Any:
     return await artifact.keep_async(given["filename"])
 
 
-COMMANDS = (close, sweep, threads, doctor, hold, release, keep)
+COMMANDS = (close, sweep, threads, doctor, hold, release, holds, keep, retain, lifecycle)
