@@ -10,7 +10,7 @@ from contextlib import aclosing
 from functools import partial
 
 from kmnb.core.bounds import MIB, WINDOW_BYTES
-from kmnb.errors import DigestMismatch, StoreUnavailable
+from kmnb.errors import DigestMismatch, StoreError, StoreUnavailable
 from kmnb.storage._threads import in_thread
 from kmnb.storage.backends._nats_bucket import Bucket
 from kmnb.storage.backends._nats_feeds import ConsumerFeed, DirectFeed, Feed
@@ -21,6 +21,8 @@ from kmnb.storage.backends._nats_transfer import ChunkTransfer, Gap, Lost
 
 CACHE_BYTES = 8 * MIB
 """How much of the chunks read last is kept for the next range."""
+CONSUMER_BYTES = 8 * MIB
+"""Size from which on a reading is worth a consumer: making and removing one costs two requests."""
 STALL_SECONDS = 5.0
 """How long nothing may come before the lane is given up for another."""
 LAG_SECONDS = 5.0
@@ -119,7 +121,7 @@ class ChunkReader:
         """Walk chunks from ``first`` to ``end``, exclusive: one by one with a layout, else joined to windows."""
         if first >= end:
             return
-        feed = self._feed(place, key)
+        feed = self._feed(place, first, end=end, key=key)
         transfer = ChunkTransfer(place, feed, first, end=end, key=key, joins=layout is None)
         effort = _Effort(self.bucket, place, key)
         start = await self._locator.start(place, first, layout=layout, key=key)
@@ -127,7 +129,7 @@ class ChunkReader:
             while not transfer.is_done:
                 try:
                     async with self._lanes.lane(f"artifact {key!r}") as lane:
-                        await feed.start(start)
+                        feed = transfer.feed = await self._started(feed, start, place=place)
                         transfer.begin(lane, start)
                         while not transfer.is_done:
                             window = await transfer.window(STALL_SECONDS)
@@ -146,10 +148,24 @@ class ChunkReader:
         finally:
             await feed.stop()
 
-    def _feed(self, place: Place, key: str) -> Feed:
-        if self.bucket.sends_batches:
+    def _feed(self, place: Place, first: int, *, end: int, key: str) -> Feed:
+        """Choose the road: direct gets reach any chunk at once, a consumer costs the server less a chunk."""
+        is_long = (end - first) * place.chunk_bytes >= CONSUMER_BYTES
+        if self.bucket.sends_batches and not is_long:
             return DirectFeed(self.bucket, place.chunk_subject)
         return ConsumerFeed(self.bucket, place.chunk_subject, thing=f"artifact {key!r}")
+
+    async def _started(self, feed: Feed, start: int, *, place: Place) -> Feed:
+        """Begin; where consumers are forbidden or used up, by direct gets."""
+        try:
+            await feed.start(start)
+        except StoreUnavailable:
+            raise
+        except StoreError:
+            if not self.bucket.sends_batches:
+                raise
+            feed = DirectFeed(self.bucket, place.chunk_subject)
+        return feed
 
 
 class _Effort:
