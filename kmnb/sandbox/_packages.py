@@ -65,11 +65,11 @@ def _required(one: Distribution) -> list[str]:
 
 def _top_entries(one: Distribution, base: str) -> set[str]:
     """Files and folders directly below the folder that a distribution is installed into."""
-    entries = set()
-    for file in one.files or ():
-        parts = file.parts
-        if parts and parts[0] not in ("..", "/", "__pycache__"):
-            path = os.path.join(base, parts[0])
-            if os.path.exists(path):
-                entries.add(path)
-    return entries
+    names = {
+        file.parts[0] for file in one.files or () if file.parts and file.parts[0] not in ("..", "/", "__pycache__")
+    }
+    if not names:
+        # Debian's packages keep no list of files.
+        tops = (one.read_text("top_level.txt") or one.metadata["Name"].replace("-", "_")).split()
+        names = {top + ending for top in tops for ending in ("", ".py")}
+    return {os.path.join(base, name) for name in names if os.path.exists(os.path.join(base, name))}

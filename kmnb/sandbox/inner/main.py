@@ -45,11 +45,11 @@ def _serve(options: dict[str, Any]) -> None:
     linux.prctl(linux.PR_SET_DUMPABLE, 0, "dumpable")
     control = socket.socket(fileno=options["control"])
     users = Users.claim()
-    places = find_places(options["reads"], options["library"])
+    places = find_places(options["reads"])
     if options["kernel"]:
         from kmnb.sandbox.kernels._inside import preload
 
-        preload(options["library"])
+        preload(options["library"], options["reads"])
     engine, hello = choose(options, places, users)
     gc.collect()
     gc.freeze()
@@ -128,7 +128,7 @@ def _tried(engine: Engine, users: Users, options: dict[str, Any]) -> tuple[dict[
     os.chmod(canary, 0o666)  # noqa: S103
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     answer = os.memfd_create("self-test")
-    facts = {"canary": canary, "contained": engine.contained, **{one: options[one] for one in ("server", "library")}}
+    facts = {"canary": canary, "contained": engine.contained, "server": options["server"]}
     job = {"op": "run", "id": 0, "mode": "self-test", "filename": "main.py", "command": None, "output": False}
     job |= {"limits": SELF_TEST_LIMITS, "parent": None, "artifacts": None, "facts": facts}
     messages.send(ours, job, [os.memfd_create("none"), answer, answer])

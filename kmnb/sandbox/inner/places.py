@@ -44,12 +44,11 @@ class Places:
     """PATH of a program."""
 
 
-def find_places(reads: Sequence[str] = (), folders: Sequence[str] = ()) -> Places:
+def find_places(reads: Sequence[str] = ()) -> Places:
     """Look at this machine and this interpreter.
 
     Args:
         reads: Further paths that programs may read: packages that were asked for.
-        folders: Further folders of their ``sys.path``.
     """
     links = tuple((one, os.readlink(one)) for one in SYSTEM if os.path.islink(one))
     system = [one for one in SYSTEM if os.path.isdir(one) and not os.path.islink(one)]
@@ -63,7 +62,7 @@ def find_places(reads: Sequence[str] = (), folders: Sequence[str] = ()) -> Place
         packages=tuple(reads),
         holes=tuple(sorted(hole for hole in set(holes) if _below_any(hole, trees))),
         links=links,
-        library=(*(one for one in sys.path if one and "-packages" not in one), *folders),
+        library=tuple(one for one in sys.path if one and "-packages" not in one),
         search=_search_path(),
     )
 

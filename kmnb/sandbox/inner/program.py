@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from kmnb.sandbox.inner import linux, selftest
 from kmnb.sandbox.inner.job import Job
+from kmnb.sandbox.inner.packages import offer
 
 TIMEOUT_FUNCTION = "BASH_FUNC_timeout%%"
 """Exported function: timeout(1) signals its own process group, which is the whole program where nobody may leave it."""
@@ -53,9 +54,10 @@ def become(job: Job, variables: dict[str, str], *, library: tuple[str, ...], soc
     if job.mode == "kernel":
         from kmnb.sandbox.kernels._inside import run_kernel
 
-        _forget_spawner([*library, *job.library])
+        _forget_spawner(list(library))
         _end(lambda: run_kernel(job, sockets))
-    _forget_spawner([*library, *job.library])
+    _forget_spawner(list(library))
+    offer(job.library, job.reads)
     if job.mode == "self-test":
         _end(lambda: selftest.attempts(job.facts))
     text = job.source.decode("utf-8")

@@ -124,7 +124,7 @@ async def _run(
         elif kernel.alive:
             forced = "timeout"
     except asyncio.CancelledError:
-        await _give_up(pool, kernel, running, session)
+        await _give_up(pool, kernel, running, session=session)
         raise
     finally:
         running.cancel()
@@ -149,7 +149,7 @@ def _reason(cell: Cell) -> Reason:
     return reason_of(0 if cell.status == "ok" else 1, None, cell.outputs[1].text()[0])
 
 
-async def _give_up(pool: Pool, kernel: Kernel, running: asyncio.Future[str], session: str | None) -> None:
+async def _give_up(pool: Pool, kernel: Kernel, running: asyncio.Future[str], *, session: str | None) -> None:
     """Stop a cell whose caller went away; a session's kernel is kept when it stops by itself."""
     if session is not None:
         kernel.interrupt()

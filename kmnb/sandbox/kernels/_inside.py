@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 
 from kmnb.sandbox.inner.job import Job
+from kmnb.sandbox.inner.packages import offer
 
 FILE = "kernel.json"
 """Name of the connection file in the kernel's folder."""
 
 
-def preload(library: list[str]) -> None:
-    """Import what a kernel needs, before anything is forked; that is most of its start."""
-    sys.path += library
+def preload(folders: list[str], paths: list[str]) -> None:
+    """Import what a kernel needs, before anything is forked; that is most of its start.
+
+    Args:
+        folders: Where its packages are installed.
+        paths: Their files and folders.
+    """
+    offer(folders, paths)
     import ipykernel.ipkernel
     import ipykernel.kernelapp
     import ipykernel.zmqshell  # noqa: F401
