@@ -15,8 +15,10 @@ from typing import Any
 from kmnb.core.numbers import Number, find_numbers
 from kmnb.errors import BadRequest
 
-NUMBERS_MAX = 4096
-"""Most numbers that a receipt lists; of more, three quarters from the beginning and one quarter from the end."""
+NUMBERS_MAX = 1000
+"""Most numbers that a receipt lists: of more, three quarters from the beginning and the rest from the end."""
+TAIL_CHARACTERS = 8192
+"""Where a receipt does not list all numbers, those of the end are looked for in so many characters."""
 
 
 def digest_of(data: bytes | str) -> str:
@@ -119,7 +121,7 @@ class Receipt:
             facts = dict(json.loads(value) if isinstance(value, str | bytes) else value)
             facts["artifacts"] = tuple(facts.get("artifacts", ()))
             facts["missing"] = tuple(facts.get("missing", ()))
-            facts["numbers"] = tuple(Number(**one) for one in facts.get("numbers", ()))
+            facts["numbers"] = read_numbers(facts.get("numbers", ()))
             receipt = cls(**facts)
         except (TypeError, ValueError) as error:
             raise BadRequest("this receipt", f"cannot be read ({error})", "Pass what outcome.receipt gave.") from error
@@ -128,10 +130,28 @@ class Receipt:
         return receipt
 
 
+def read_numbers(given: Any) -> tuple[Number, ...]:
+    """Read the numbers that a receipt lists.
+
+    Raises:
+        BadRequest: Something that is no list of numbers.
+    """
+    try:
+        numbers = tuple(Number(**one) for one in given)
+        for one in numbers:
+            if not one.exact.is_finite():
+                raise ValueError(one.text)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise BadRequest("this receipt", "lists numbers that are none", "Pass what outcome.receipt gave.") from error
+    return numbers
+
+
 def listed_numbers(text: str) -> tuple[tuple[Number, ...], bool]:
     """Find the numbers that a receipt lists, and whether these are all."""
-    found = find_numbers(text)
+    found = find_numbers(text, most=NUMBERS_MAX + 1)
     if len(found) <= NUMBERS_MAX:
         return tuple(found), True
-    tail = NUMBERS_MAX // 4
-    return (*found[: NUMBERS_MAX - tail], *found[-tail:]), False
+    head = found[: NUMBERS_MAX * 3 // 4]
+    begin = text.find("\n", max(head[-1].end, len(text) - TAIL_CHARACTERS)) + 1
+    tail = find_numbers(text, begin=begin)[-(NUMBERS_MAX // 4) :] if begin else []
+    return (*head, *tail), False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -15,6 +15,7 @@ from kmnb.core.bounds import ANSWER_CEILING_BYTES, ANSWER_MAX_BYTES
 from kmnb.core.cursors import seal, unseal
 from kmnb.core.describe import Operation, Param
 from kmnb.core.metadata import ObjectInfo
+from kmnb.core.numbers import find_numbers
 from kmnb.core.progress import tally
 from kmnb.core.slice import Slice
 from kmnb.ops._feeding import Feeding
@@ -22,6 +23,8 @@ from kmnb.ops._line_index import bound_to
 from kmnb.ops._windows import WindowReader
 from kmnb.storage._protocols import ObjectArea
 
+NUMBERS_TEXT_MAX = 4096
+"""Longest answer in characters whose receipt lists the answer's numbers."""
 _COMMON = (
     Param("max_bytes", "integer", "Cap of the answer in bytes, at most 64 MiB.", minimum=1, advanced=True),
     Param("section", "text", "Name of the [section] to read where a text holds several.", advanced=True),
@@ -109,6 +112,8 @@ def _completed(answer: Slice, name: str, asked: Mapping[str, Any], *, where: Sou
         "key": where.info.key,
         "artifactDigest": where.info.digest,
         "textDigest": "sha256:" + hashlib.sha256(answer.text.encode("utf-8", "replace")).hexdigest(),
+        # Small answers, as counts and statistics give, carry their numbers, so that the contract can quote them.
+        "numbers": [asdict(one) for one in find_numbers(answer.text)] if len(answer.text) <= NUMBERS_TEXT_MAX else [],
     }
     return replace(
         answer,

@@ -65,6 +65,8 @@ def _enter(sock: socket.socket) -> None:
     # Root needs no user namespace: it takes a user of its own for the program instead.
     linux.unshare(ALL if user == 0 else ALL | linux.NEWUSER, "namespaces")
     if user != 0:
+        # Of a process that is not dumpable, these files belong to root.
+        linux.prctl(linux.PR_SET_DUMPABLE, 1, "dumpable")
         _write("/proc/self/setgroups", "deny")
         _write("/proc/self/uid_map", f"{user} {user} 1")
         _write("/proc/self/gid_map", f"{group} {group} 1")
