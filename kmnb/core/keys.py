@@ -199,22 +199,38 @@ def thread_prefix(namespace: str, crew: str, thread: str) -> str:
     return join_key(namespace, crew or CREWLESS, thread)
 
 
-def thread_of(key: str, *, namespace: str, crew: str) -> str | None:
-    """Thread that a key belongs to, where it belongs to a crew.
+class ThreadFinder:
+    """Tells the threads of keys that belong to one crew.
 
     Args:
-        key: A stored key of any depth.
-        namespace: Namespace that must be its first segment.
-        crew: Crew that must be its second segment.
-
-    Returns:
-        The thread's identifier, or None for another crew, a malformed key, or one with no further segment.
+        namespace: Namespace that must be the first segment.
+        crew: Crew that must be the second segment.
     """
-    segments = key.split("/")
-    mine = [escape(namespace), escape(crew or CREWLESS)]
-    if len(segments) < 4 or segments[:2] != mine or not all(segments):
-        return None
-    return unescape(segments[2])
+
+    def __init__(self, namespace: str, crew: str) -> None:
+        self._start = crew_prefix(namespace, crew) + "/"
+        self._known: dict[str, str] = {}
+
+    def thread_of(self, key: str) -> str | None:
+        """Thread that a stored key of any depth belongs to.
+
+        Returns:
+            Its identifier, or None for another crew, a malformed key, or one with nothing below its third segment.
+        """
+        if not key.startswith(self._start):
+            return None
+        segment, _, rest = key[len(self._start) :].partition("/")
+        if not segment or not rest or "//" in rest or rest[0] == "/" or rest[-1] == "/":
+            return None
+        thread = self._known.get(segment)
+        if thread is None:
+            thread = self._known[segment] = unescape(segment)
+        return thread
+
+
+def thread_of(key: str, *, namespace: str, crew: str) -> str | None:
+    """Thread of one key; see :class:`ThreadFinder`."""
+    return ThreadFinder(namespace, crew).thread_of(key)
 
 
 def local_path(base: str, key: str) -> str:

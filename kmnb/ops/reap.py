@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Iterable
 from datetime import datetime
 
-from kmnb.core.keys import crew_prefix, thread_of, thread_prefix, unescape
+from kmnb.core.keys import ThreadFinder, crew_prefix, thread_prefix, unescape
 from kmnb.core.metadata import Capability, ObjectInfo
 from kmnb.core.registry import Entry, State, crew_records, record_key
 from kmnb.core.report import Failure, Report
@@ -85,9 +85,10 @@ async def judge_crew(context: Context, *, foreign: bool, now: datetime) -> tuple
         return [Verdict(info.key, Reason.UNREADABLE, info.size) for info in objects], [
             f"the registry cannot be read, nothing is deleted: {error}"
         ]
+    finder = ThreadFinder(names.namespace, names.crew)
     verdicts = []
     for info in objects:
-        thread = thread_of(info.key, namespace=names.namespace, crew=names.crew)
+        thread = finder.thread_of(info.key)
         hold = holds.get(hold_key(info.key)) if holds else None
         if thread is None:
             verdicts.append(Verdict(info.key, Reason.OTHER_CREW, info.size))
@@ -148,8 +149,9 @@ async def carry_out(context: Context, verdicts: Iterable[Verdict]) -> tuple[list
 async def _groups(context: Context, verdicts: Iterable[Verdict]) -> AsyncIterator[list[Verdict]]:
     names = context.names
     threads: dict[str | None, list[Verdict]] = {}
+    finder = ThreadFinder(names.namespace, names.crew)
     for verdict in verdicts:
-        thread = thread_of(verdict.key, namespace=names.namespace, crew=names.crew)
+        thread = finder.thread_of(verdict.key)
         threads.setdefault(thread if verdict.deletes else None, []).append(verdict)
     yield threads.pop(None, [])
     for thread, group in threads.items():
@@ -168,19 +170,17 @@ async def _groups(context: Context, verdicts: Iterable[Verdict]) -> AsyncIterato
 
 async def delete_all(context: Context, keys: Iterable[str]) -> list[Failure]:
     """Delete objects, a bounded number at once; a failure is reported and the rest goes on."""
-    gate = asyncio.Semaphore(PARALLEL)
+    waiting = iter(list(keys))
     failures: list[Failure] = []
 
-    async def delete(key: str) -> None:
-        async with gate:
+    async def work() -> None:
+        for key in waiting:
             try:
                 await context.backend.discussions.delete(key)
             except ArtifactNotFound:
-                pass
+                continue
             except _FAULTS as error:
                 failures.append(Failure(key, str(error)))
 
-    waiting = list(keys)
-    for start in range(0, len(waiting), 1000):
-        await asyncio.gather(*(delete(key) for key in waiting[start : start + 1000]))
+    await asyncio.gather(*(work() for _ in range(PARALLEL)))
     return sorted(failures, key=lambda failure: failure.key)
