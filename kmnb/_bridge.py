@@ -17,6 +17,7 @@ import contextlib
 import contextvars
 import functools
 import os
+import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -216,7 +217,9 @@ def iterate(source: AsyncIterator[T]) -> Iterator[T]:
                 return
             yield item
     finally:
-        run(_close(source))
+        # A walk that lies in a global when the interpreter ends has no loop any more; the process takes it along.
+        if not sys.is_finalizing():
+            run(_close(source))
 
 
 async def bridge_iterate(source: AsyncIterator[T]) -> AsyncIterator[T]:

@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from kmnb.errors import BadRequest
 
-_USER_INFO = re.compile(r"^[^/@]*@|^[^@]*:[^@]*@")
-# The second form is a password that holds a slash or a question mark: better a short URL than a shown secret.
+_AUTHORITY = re.compile(r"[^/?#]*")
+_ODD_PORT = re.compile(r":(?!\d*\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +49,32 @@ def split_url(url: str) -> StoreUrl:
         hint = f"Write file://{url}" if isinstance(url, str) and url.startswith("/") else step
         raise BadRequest(f"store URL {public_url(str(url))!r}", "it has no scheme", hint)
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(_without_user(url))
         pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
     except ValueError:
         raise BadRequest(f"store URL {public_url(url)!r}", "it cannot be read", step) from None
-    host = parts.netloc.rpartition("@")[2]
     path = unquote(parts.path)
-    return StoreUrl(parts.scheme, host, path if parts.scheme == "file" else path.strip("/"), dict(pairs))
+    return StoreUrl(parts.scheme, parts.netloc, path if parts.scheme == "file" else path.strip("/"), dict(pairs))
 
 
 def public_url(url: str) -> str:
     """Give a URL without user info, query and fragment, which may hold secrets."""
-    bare = url.partition("?")[0].partition("#")[0] if "@" not in url.partition("?")[2] else url
-    scheme, mark, rest = bare.partition("://")
-    rest = rest if scheme == "file" else _USER_INFO.sub("", rest)
-    return f"{scheme}{mark}{rest.partition('?')[0]}"
+    return _without_user(url).partition("?")[0].partition("#")[0]
+
+
+def _without_user(url: str) -> str:
+    """Take the user info away, also one that was not escaped: better a short URL than a shown secret."""
+    scheme, mark, rest = url.partition("://")
+    if not mark:
+        return url.rpartition("@")[2]
+    authority = _AUTHORITY.match(rest)
+    own = authority[0] if authority else ""
+    if "@" in own:
+        rest = rest[own.rindex("@") + 1 :]
+    elif scheme != "file" and _ODD_PORT.search(own):
+        # What looks like a port is none, so it is a password with a slash, question mark or hash in it.
+        rest = rest.rpartition("@")[2]
+    return f"{scheme}{mark}{rest}"
 
 
 def take_options(url: StoreUrl, options: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
