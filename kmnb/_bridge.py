@@ -217,8 +217,7 @@ def iterate(source: AsyncIterator[T]) -> Iterator[T]:
                 return
             yield item
     finally:
-        # A walk that lies in a global when the interpreter ends has no loop any more; the process takes it along.
-        if not sys.is_finalizing():
+        if not sys.is_finalizing():  # a walk that lies in a global outlives the loop
             run(_close(source))
 
 
