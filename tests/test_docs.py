@@ -47,7 +47,7 @@ def test_the_python_blocks_of_a_page_run(path: Path, tmp_path: Path) -> None:
         first = page.count("\n", 0, block.start(1))
         code = block[1].splitlines()
         lines[first : first + len(code)] = code
-    program = tmp_path / path.with_suffix(".py").name
+    program = tmp_path / f"page-{path.stem}.py"  # never the name of a module, such as nats
     program.write_text("\n".join(lines), "utf-8")
     run = f"import pathlib\nexec(compile(pathlib.Path({str(program)!r}).read_text('utf-8'), {name(path)!r}, 'exec'))"
     answer = python("-c", f"{PREPARED}\n{run}", cwd=tmp_path)

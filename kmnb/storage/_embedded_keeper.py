@@ -30,7 +30,7 @@ _CONFIG = """\
 # Written by kmnb at every start.
 jetstream {{
   store_dir: {store}
-  sync_interval: "10s"
+  sync_interval: "1s"
 }}
 logfile_size_limit: 1048576
 logfile_max_num: 1

@@ -23,7 +23,7 @@ from kmnb.storage.backends._nats_leftovers import collect_leftovers
 from kmnb.storage.backends._nats_link import Link
 from kmnb.storage.backends._nats_records import NatsRecords, open_records
 
-_CAPABILITIES = frozenset({Capability.RANGE, Capability.DURABLE, Capability.CROSS_PROCESS, Capability.BUS})
+_CAPABILITIES = frozenset({Capability.RANGE, Capability.CROSS_PROCESS, Capability.BUS})
 
 
 class NatsBackend:
@@ -61,8 +61,12 @@ class NatsBackend:
     @property
     def capabilities(self) -> frozenset[Capability]:
         """What this store can do beyond the verbs."""
-        ttl = {Capability.TTL} if self._discussions.bucket.ttl_seconds else set()
-        return _CAPABILITIES | ttl
+        bucket, more = self._discussions.bucket, set()
+        if bucket.ttl_seconds:
+            more.add(Capability.TTL)
+        if bucket.config.get("storage") == "file":
+            more.add(Capability.DURABLE)
+        return _CAPABILITIES | more
 
     @property
     def discussions(self) -> NatsArea:
