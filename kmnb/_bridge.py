@@ -128,8 +128,7 @@ class _Job:
         self.task: asyncio.Task[Any] | None = None
         self.outcome: concurrent.futures.Future[Any] = concurrent.futures.Future()
         self.coroutine = coroutine
-        context = contextvars.copy_context()
-        self.loop.call_soon_threadsafe(self._start, context)
+        self.loop.call_soon_threadsafe(self._start, contextvars.copy_context())
 
     def _start(self, context: contextvars.Context) -> None:
         self.task = self.loop.create_task(self.coroutine, context=context)
