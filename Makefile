@@ -26,7 +26,7 @@ proof: .venv/.dev system  ## Run the sizes that make test leaves out
 bench: .venv/.dev system  ## Measure against the budgets, peers in the same run
 	$(BIN)/python -m pytest --timeout=3600 -s tests/bench
 
-lab: .venv/.lab  ## Open JupyterLab on the first tutorial
+lab: .venv/.dev  ## Open JupyterLab on the first tutorial
 	$(BIN)/jupyter lab $(ROOT_FLAG) notebooks/01-first-look.ipynb
 
 lint: .venv/.dev  ## Check style and types
