@@ -68,6 +68,8 @@ class Receipt:
     """Numbers found in the kept stdout, with their places in it."""
     numbers_complete: bool = True
     """Whether all of them are listed."""
+    session: str = ""
+    """Name of the session that it ran in, whose state the output may depend on; empty for a fresh start."""
     kind: str = "run"
     """``run``; receipts of sips have other kinds."""
     digest: str = ""

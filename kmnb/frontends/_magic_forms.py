@@ -32,10 +32,11 @@ def cell_form(command: Any) -> Form:
 
 def compute_form() -> Form:
     """The command line of ``%%compute``."""
+    from kmnb.ops._commands_compute import SESSION
     from kmnb.ops.commands import find_command
 
     run = find_command("run").operation
-    params = tuple(param for param in run.params if param.name != "source")
+    params = (*(param for param in run.params if param.name != "source"), SESSION)
     return Form(
         Operation("compute", f"{run.summary} The program is the rest of the cell.", params), "%%compute", (OUT,)
     )

@@ -44,7 +44,9 @@ def run_compute(magics: Any, line: str, cell: str) -> Any:
     except HelpAsked as asked:
         print(asked.args[0])
         return None
-    outcome = _call(magics, find_command("run"), read.restore(given) | {"source": cell})
+    from kmnb.ops._commands_compute import compute
+
+    outcome = _bridge.run(compute(magics.workspace(), read.restore(given) | {"source": cell}))
     _keep(magics, extra, outcome)
     return outcome
 

@@ -35,4 +35,21 @@ async def run(workspace: Any, given: Mapping[str, Any]) -> Any:
     )
 
 
+SESSION = Param("session", "text", "Keep the kernel, and so its variables, under this name until it is idle or closed.")
+"""What a cell takes besides the options of a run."""
+
+
+async def compute(workspace: Any, given: Mapping[str, Any]) -> Any:
+    """Run a cell; the front end hands its text over as ``source``."""
+    level = {} if given["level"] is None else {"required_level": given["level"]}
+    return await workspace.run_cell_async(
+        given["source"],
+        language=given["language"],
+        artifacts=given["with"],
+        session=given.get("session"),
+        timeout_seconds=given["timeout"],
+        **level,
+    )
+
+
 COMMANDS = (run,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -113,6 +113,56 @@ class ComputeFace:
             limits=limits,
         )
 
+    async def _run_cell(
+        self,
+        code: str,
+        *,
+        language: str = "python",
+        artifacts: Sequence[Any] | None = None,
+        session: str | None = None,
+        timeout_seconds: float = RUN_SECONDS,
+        max_output_bytes: int = OUTPUT_MAX_BYTES,
+        required_level: int = 2,
+        on_output: Callable[[str, str], None] | None = None,
+        mimes: Sequence[str] = ("text/plain",),
+    ) -> Outcome:
+        """Run a cell over artifacts as ``%%compute`` does: Python in a fresh isolated kernel, or in a session's.
+
+        Args:
+            code: The cell.
+            language: ``python`` or ``bash``.
+            artifacts: References to what it may read; None is the open turn's, an empty list is nothing.
+            session: Name of the session whose kernel is kept; None is a fresh one.
+            timeout_seconds: Wall-clock limit of the cell.
+            max_output_bytes: Bytes kept of stdout and of stderr each.
+            required_level: Isolation below which it is not run.
+            on_output: Called with ``stdout`` or ``stderr`` and a piece of text as it comes, on kmnb's own thread.
+            mimes: Types of rich results that pass into ``displays`` of the Outcome.
+
+        Returns:
+            What it gave; the value of the last expression stands in ``stdout`` as text.
+
+        Raises:
+            ArtifactNotFound: A reference names nothing.
+            SandboxUnavailable: That isolation, or a kernel, is not to be had here.
+        """
+        return await compute.run_cell(
+            _Runs(self.context),
+            code,
+            language=language,
+            artifacts=artifacts,
+            session=session,
+            timeout_seconds=timeout_seconds,
+            max_output_bytes=max_output_bytes,
+            required_level=required_level,
+            on_output=on_output,
+            mimes=mimes,
+        )
+
+    async def _close_session(self, name: str) -> bool:
+        """End a session of cells with its kernel; tells whether there was one."""
+        return await compute.close_session(name)
+
     async def _validate(self, code: str, language: str = "python") -> Verdict:
         """Compile a program without running it.
 
@@ -145,6 +195,8 @@ class ComputeFace:
         """
         return Turn(self.context, things)
 
+    run_cell, run_cell_async = blocking(_run_cell), bridged(_run_cell)
+    close_session, close_session_async = blocking(_close_session), bridged(_close_session)
     run, run_async = blocking(_run), bridged(_run)
     validate, validate_async = blocking(_validate), bridged(_validate)
     verify, verify_async = blocking(_verify), bridged(_verify)

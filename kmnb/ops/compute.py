@@ -8,21 +8,26 @@ its digest, so that ``verify`` can run it again.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from kmnb.core.bounds import OUTPUT_MAX_BYTES, RUN_SECONDS
+from kmnb._bridge import bridge
+from kmnb.core.bounds import INLINE_MAX_BYTES, OUTPUT_MAX_BYTES, RUN_SECONDS
 from kmnb.core.outcome import Outcome
 from kmnb.core.receipt import Receipt
-from kmnb.errors import AlreadyExists, ArtifactNotFound, BadRequest
+from kmnb.errors import AlreadyExists, ArtifactNotFound, BadRequest, StoreError
 from kmnb.ops.materialise import Item, Manifest, materialise
 from kmnb.sandbox import Verdict, run_async, validate_async
+
+FOLDER_PREFIX = "kmnb-compute-"
+"""Beginning of the names of runs' temporary folders; the owner's process id follows."""
+STDOUT_NAME = "stdout.txt"
+"""Name of the file that a stdout is stored under which is too large for a message."""
 
 
 class ComputeContext(Protocol):
@@ -64,6 +69,7 @@ async def run(
     max_output_bytes: int = OUTPUT_MAX_BYTES,
     required_level: int = 2,
     limits: Mapping[str, Any] | None = None,
+    packages: Sequence[str] = (),
 ) -> Outcome:
     """Run a program over artifacts.
 
@@ -76,6 +82,7 @@ async def run(
         max_output_bytes: Bytes kept of stdout and of stderr each.
         required_level: Isolation below which it is not run.
         limits: Further limits of the run by name.
+        packages: Installed packages that a Python program may import besides the standard library.
 
     Returns:
         What it gave; ``artifacts`` holds handles of what it left behind.
@@ -84,13 +91,9 @@ async def run(
         ArtifactNotFound: A reference names nothing.
         SandboxUnavailable: That isolation is not to be had here.
     """
-    turn = context.turn_manifest() if artifacts is None else None
-    with tempfile.TemporaryDirectory(prefix="kmnb-compute-", ignore_cleanup_errors=True) as base:
-        os.chmod(base, 0o711)  # noqa: S103 - a run with a user of its own must pass through
-        manifest = turn or await _materialised(context, artifacts or (), Path(base) / "artifacts")
-        output = Path(base) / "output"
-        os.mkdir(output)
-        outcome = await run_async(
+
+    async def once(manifest: Manifest, output: Path) -> Outcome:
+        return await run_async(
             code,
             language=language,
             timeout_seconds=timeout_seconds,
@@ -100,10 +103,113 @@ async def run(
             output_folder=output,
             artifacts=manifest.facts(),
             limits=limits,
+            packages=packages,
         )
-        with contextlib.suppress(AlreadyExists):
+
+    return await _around(context, code, artifacts, once=once)
+
+
+async def run_cell(
+    context: ComputeContext,
+    code: str,
+    *,
+    language: str = "python",
+    artifacts: Sequence[Any] | None = None,
+    session: str | None = None,
+    timeout_seconds: float = RUN_SECONDS,
+    max_output_bytes: int = OUTPUT_MAX_BYTES,
+    required_level: int = 2,
+    on_output: Callable[[str, str], None] | None = None,
+    mimes: Sequence[str] = ("text/plain",),
+) -> Outcome:
+    """Run a cell over artifacts, as ``%%compute`` does: Python in an isolated kernel, other languages as programs.
+
+    Args:
+        context: The workspace's context.
+        code: The cell.
+        language: ``python`` or ``bash``.
+        artifacts: References to what it may read; None is the open turn's, an empty list is nothing.
+        session: Name of the session whose kernel, and so whose variables, are kept; None is a fresh kernel.
+        timeout_seconds: Wall-clock limit of the cell.
+        max_output_bytes: Bytes kept of stdout and of stderr each.
+        required_level: Isolation below which it is not run.
+        on_output: Called with ``stdout`` or ``stderr`` and a piece of text as it comes, on kmnb's own thread.
+        mimes: Types of rich results that pass into ``displays`` of the Outcome.
+
+    Returns:
+        What it gave; the value of its last expression stands in ``stdout`` as text.
+
+    Raises:
+        BadRequest: A session of a language that has no kernels.
+        ArtifactNotFound: A reference names nothing.
+        SandboxUnavailable: No kernel can be had, or not at that level.
+    """
+    if language != "python":
+        if session is not None:
+            raise BadRequest(f"session {session!r}", f"{language} programs have none", "Leave the session out.")
+        around = {"timeout_seconds": timeout_seconds, "max_output_bytes": max_output_bytes}
+        return await run(
+            context,
+            code,
+            language=language,
+            artifacts=artifacts,
+            required_level=required_level,
+            **around,  # type: ignore[arg-type]
+        )
+    # The kernels' client imports jupyter_client and zmq; programs need neither.
+    from kmnb.sandbox import kernels
+
+    async def once(manifest: Manifest, output: Path) -> Outcome:
+        return await bridge(
+            kernels.run_cell(
+                code,
+                session=session,
+                timeout_seconds=timeout_seconds,
+                max_output_bytes=max_output_bytes,
+                required_level=required_level,
+                artifacts_folder=manifest.folder if manifest.entries else None,
+                output_folder=output,
+                artifacts=manifest.facts(),
+                on_output=on_output,
+                mimes=mimes,
+            )
+        )
+
+    return await _around(context, code, artifacts, once=once)
+
+
+async def close_session(name: str) -> bool:
+    """End a session of cells with its kernel; tells whether there was one."""
+    from kmnb.sandbox import kernels
+
+    return await bridge(kernels.close_session(name))
+
+
+async def _around(
+    context: ComputeContext,
+    code: str,
+    artifacts: Sequence[Any] | None,
+    *,
+    once: Callable[[Manifest, Path], Awaitable[Outcome]],
+) -> Outcome:
+    """Materialise, run once, store what was left and the program's text."""
+    turn = context.turn_manifest() if artifacts is None else None
+    with tempfile.TemporaryDirectory(prefix=f"{FOLDER_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as base:
+        os.chmod(base, 0o711)  # noqa: S103 - a run with a user of its own must pass through
+        manifest = turn or await _materialised(context, artifacts or (), Path(base) / "artifacts")
+        output = Path(base) / "output"
+        os.mkdir(output)
+        outcome = await once(manifest, output)
+        notes = list(outcome.notes)
+        try:
             await context.put_program(_digest(outcome), code.encode())
-        return replace(outcome, artifacts=await _keep_outputs(context, outcome, output))
+        except AlreadyExists:
+            pass
+        except StoreError as error:
+            # The run is done and its numbers stand; only verifying it later is lost.
+            notes.append(f"the program was not stored, so this run cannot be verified: {error}")
+        kept = await _keep_outputs(context, outcome, output)
+        return replace(outcome, artifacts=kept, notes=tuple(notes))
 
 
 async def validate(code: str, *, language: str = "python") -> Verdict:
@@ -126,6 +232,8 @@ async def verify(context: ComputeContext, receipt: Any, *, required_level: int =
         BadRequest: The receipt is none, or was changed.
     """
     known = Receipt.from_value(receipt)
+    if known.session:
+        return Verification("cannot-verify", f"it ran in the session {known.session!r}, whose state is not kept")
     try:
         code = (await context.get_program(known.program_digest)).decode("utf-8")
         items = [await context.resolve(one["key"]) for one in known.artifacts]
@@ -136,23 +244,25 @@ async def verify(context: ComputeContext, receipt: Any, *, required_level: int =
     ]
     if changed:
         return Verification("cannot-verify", f"{changed[0]!r} holds other bytes now")
-    limits = dict(known.limits)
-    again = await run(
-        context,
-        code,
-        language=known.language,
-        artifacts=[one["key"] for one in known.artifacts],
-        timeout_seconds=limits.pop("timeout_seconds", RUN_SECONDS),
-        max_output_bytes=limits.pop("output_bytes", OUTPUT_MAX_BYTES),
-        required_level=required_level,
-        limits=limits,
-    )
+    again = await _again(context, code, known, required_level=required_level)
     fresh = again.receipt
     if fresh is None or fresh.program_digest != known.program_digest:
         raise BadRequest("this receipt", "its program is not the one that is stored")
     if (fresh.stdout_digest, fresh.exit_code) == (known.stdout_digest, known.exit_code):
         return Verification("verified", "the same program over the same bytes gave the same output")
     return Verification("differs", f"exit code {fresh.exit_code}, stdout {fresh.stdout_digest}")
+
+
+async def _again(context: ComputeContext, code: str, known: Receipt, *, required_level: int) -> Outcome:
+    """Run a receipt's program as it was run, in a kernel or as a program."""
+    limits = dict(known.limits)
+    artifacts = [one["key"] for one in known.artifacts]
+    seconds = limits.pop("timeout_seconds", RUN_SECONDS)
+    cap = limits.pop("output_bytes", OUTPUT_MAX_BYTES)
+    around: dict[str, Any] = {"artifacts": artifacts, "timeout_seconds": seconds, "max_output_bytes": cap}
+    if known.interpreter.endswith(", ipykernel"):
+        return await run_cell(context, code, required_level=required_level, **around)
+    return await run(context, code, language=known.language, required_level=required_level, limits=limits, **around)
 
 
 async def _materialised(context: ComputeContext, references: Sequence[Any], folder: Path) -> Manifest:
@@ -165,10 +275,20 @@ async def _keep_outputs(context: ComputeContext, outcome: Outcome, output: Path)
     sources = sorted(str(one["digest"]) for one in receipt.artifacts) if receipt else []
     lineage = {"source_run": receipt.digest if receipt else "", "source_digests": ",".join(sources)}
     handles = []
+    if len(outcome.stdout.encode("utf-8", "replace")) > INLINE_MAX_BYTES:
+        await asyncio.to_thread(_write_stdout, output, outcome.stdout)
     for path in sorted(await asyncio.to_thread(lambda: [one for one in output.rglob("*") if one.is_file()])):
         handles.append(await context.keep_file(path.relative_to(output).as_posix(), path, lineage))
     await asyncio.to_thread(shutil.rmtree, output, ignore_errors=True)
     return tuple(handles)
+
+
+def _write_stdout(output: Path, text: str) -> None:
+    """Put a large stdout beside the files that the program left, under a name that none of them has."""
+    path = output / STDOUT_NAME
+    while path.exists():
+        path = path.with_name("_" + path.name)
+    path.write_text(text, encoding="utf-8", errors="replace")
 
 
 def _digest(outcome: Outcome) -> str:

@@ -21,6 +21,7 @@ from kmnb.errors import BadRequest, SandboxUnavailable
 from kmnb.sandbox._host import Host
 from kmnb.sandbox._languages import Language, find_language
 from kmnb.sandbox._limits import Limits, check_code
+from kmnb.sandbox._packages import package_paths
 from kmnb.sandbox._receipts import Isolation, make_outcome
 from kmnb.sandbox._supervise import Program, supervise
 
@@ -65,6 +66,7 @@ async def _run(
     output_folder: str | PathLike[str] | None = None,
     artifacts: Sequence[Mapping[str, Any]] | None = None,
     limits: Mapping[str, Any] | None = None,
+    packages: Sequence[str] = (),
 ) -> Outcome:
     """Run a program without stdin, credentials, network or leftovers.
 
@@ -79,6 +81,7 @@ async def _run(
         output_folder: An empty folder that receives what the program leaves in ``$KMNB_OUTPUT``.
         artifacts: Facts (``key``, ``digest``, ``size``) of what is in the folder, for the receipt.
         limits: Further limits by name, see ``kmnb.sandbox._limits.Limits``.
+        packages: Installed packages that a Python program may import besides the standard library.
 
     Returns:
         What it gave, also when it failed.
@@ -95,7 +98,16 @@ async def _run(
     check_level(isolation, required_level)
     folder = _folder(artifacts_folder)
     check_paths(code, isolation, folder)
-    program = Program(source, kind, artifacts=folder, parent=_folder(run_parent), output=_folder(output_folder))
+    reads, library = await asyncio.to_thread(package_paths, packages) if packages else ((), ())
+    program = Program(
+        source,
+        kind,
+        artifacts=folder,
+        parent=_folder(run_parent),
+        output=_folder(output_folder),
+        reads=reads,
+        library=library,
+    )
     finished = await supervise(host, program, known)
     return make_outcome(
         code,

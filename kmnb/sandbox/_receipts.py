@@ -62,6 +62,7 @@ def make_outcome(
     isolation: Isolation,
     artifacts: Sequence[Mapping[str, Any]],
     artifacts_are: str,
+    session: str = "",
 ) -> Outcome:
     """Put together what a run gave; the receipt covers the kept stdout."""
     ending, outputs = finished.ending, finished.outputs
@@ -83,6 +84,7 @@ def make_outcome(
         truncated=outputs[0].truncated,
         numbers=numbers,
         numbers_complete=complete,
+        session=session,
         level=isolation.level,
         engine=isolation.engine,
     )

@@ -104,6 +104,7 @@ async def run_cell(
         isolation=isolation,
         artifacts=artifacts,
         artifacts_are="mounted",
+        session=session or "",
     )
 
 

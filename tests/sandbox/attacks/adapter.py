@@ -19,7 +19,7 @@ from kmnb.sandbox._host import ENGINES, Host
 from kmnb.sandbox.kernels import run_cell
 from kmnb.sandbox.kernels._pool import Pool
 
-ENGINE = os.environ.get("ADAPTER_ENGINE", "")
+ENGINE = os.environ.get("ADAPTER_ENGINE", "any").replace("any", "")
 ABI = int(os.environ.get("ADAPTER_LANDLOCK", "0")) or None
 LEVEL = int(os.environ.get("ADAPTER_LEVEL", "2"))
 
