@@ -8,6 +8,7 @@ from kmnb.core.bounds import LINE_MAX_BYTES
 
 POSITION_RESERVE_BYTES = 96
 """Bytes of the cap kept free for the position line, when the cap is larger than that."""
+_SHORT_RESERVE_BYTES, _SHORT_CAP_BYTES = 32, 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class Line:
     """Size in bytes from ``offset`` on, without its LF; at least that many when ``is_open``."""
     is_open: bool = False
     """Whether the end of the line was not seen."""
+    has_end: bool = True
+    """Whether LF ended it; the last line of a content may lack one."""
 
     @property
     def is_cut(self) -> bool:
@@ -33,12 +36,14 @@ class Line:
     @property
     def shown(self) -> bytes:
         """What a reader sees: a CR before the LF is dropped."""
-        return self.data[:-1] if self.data.endswith(b"\r") and not self.is_cut else self.data
+        return self.data[:-1] if self.has_end and not self.is_cut and self.data.endswith(b"\r") else self.data
 
 
 def body_budget(max_bytes: int) -> int:
     """Bytes that lines may take of a cap, so that the position line still fits."""
-    return max_bytes - POSITION_RESERVE_BYTES if max_bytes > POSITION_RESERVE_BYTES else max_bytes
+    if max_bytes > POSITION_RESERVE_BYTES:
+        return max_bytes - POSITION_RESERVE_BYTES
+    return max_bytes - _SHORT_RESERVE_BYTES if max_bytes >= _SHORT_CAP_BYTES else max_bytes
 
 
 def position_line(first: int, shown: int, total: int, *, at_least: bool = False) -> str:
@@ -223,7 +228,8 @@ class LineCollector:
     def _close(self, *, end_offset: int | None = None, is_last: bool = False) -> None:
         if not self.is_full and self.number >= self.start:
             end = self.offset if end_offset is None else end_offset
-            self._keep(Line(self.number, end - self._size, b"".join(self._head), self._size))
+            data = b"".join(self._head)
+            self._keep(Line(self.number, end - self._size, data, self._size, has_end=not is_last))
         if self._size > LINE_MAX_BYTES and self.long_line is None:
             self.long_line = self.number
         self.number += 1
@@ -245,7 +251,8 @@ class LineCollector:
 
     def _count(self, block: bytes, place: int) -> None:
         """Count lines that are not wanted any more."""
-        if self._size > LINE_MAX_BYTES and self.long_line is None:
+        first = block.find(b"\n", place)
+        if self._size + (first if first >= 0 else len(block)) - place > LINE_MAX_BYTES and self.long_line is None:
             self.long_line = self.number
         found = block.count(b"\n", place)
         self.number += found

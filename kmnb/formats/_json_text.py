@@ -110,6 +110,26 @@ class TextReader:
         self._place = end
         return raw
 
+    def _skip_tokens(self) -> Step:
+        """Pass over an object or an array by its brackets; nothing of it is kept."""
+        depth = 0
+        while True:
+            place = len(self._buffer)
+            for token in _TOKEN.finditer(self._buffer, self._place):
+                kind = self._buffer[token.start()]
+                if kind == 0x22:
+                    if token.group(1) is None:
+                        place = token.start()
+                        break
+                else:
+                    depth += 1 if kind in (0x5B, 0x7B) else -1
+                if depth == 0:
+                    self._place = token.end()
+                    return
+            self._place = place
+            if not (yield from self._more()):
+                raise self._fail("the end is missing")
+
     def _end_of_value(self) -> int:
         """Find where the value at the current place ends; −1 when it is not all there."""
         first = self._buffer[self._place : self._place + 1]

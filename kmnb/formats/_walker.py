@@ -130,12 +130,12 @@ class DocumentWalker(TextReader):
         return found == closing
 
     def _skip(self) -> Step:
-        """Pass over a whole value; arrays are passed in pieces and objects key by key, so that little is kept."""
+        """Pass over a whole value; arrays are passed in pieces and objects by brackets, so that little is kept."""
         first = yield from self._peek()
         if first == 0x5B:
             yield from self._elements(None)
-        elif first == 0x7B and self._end_of_value() < 0:
-            yield from self._object({}, ())
+        elif first == 0x7B:
+            yield from self._skip_tokens()
         else:
             yield from self._capture()
 

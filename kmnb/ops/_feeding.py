@@ -192,7 +192,7 @@ class Feeding:
         """Run a query in a process of its own; it is fed decoded text."""
         content = self._content(structured=False)
         seconds = self._values.get("timeout_seconds")
-        run = IsolatedRun(self._plugin.operation.name, **({"seconds": seconds} if seconds else {}))
+        run = IsolatedRun(self._plugin, **({"seconds": seconds} if seconds else {}))
         ended = True
         try:
             await run.start(self._values, max_bytes=cap)

@@ -1,16 +1,51 @@
 """The sips as methods of a handle, typed as people call them.
 
-``tests/ops/test_handle_signatures.py`` holds these methods equal to the declarations of the sips. A sip that has no
-method here, for example one of an installed plug-in, is reached by its name all the same.
+``tests/ops/test_handle.py`` holds these methods equal to the declarations of the sips. A sip that has no method here,
+for example one of an installed plug-in, is reached by its name all the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from kmnb._bridge import blocking, bridged
 from kmnb.core.slice import Slice
+
+
+class SipOptions(TypedDict, total=False):
+    """What every sip takes."""
+
+    max_bytes: int | None
+    """Cap of the answer in bytes, at most 64 MiB; 65,536 when not given."""
+    section: str | None
+    """Name of the ``[section]`` to read where a text holds several."""
+
+
+class RecordOptions(SipOptions, total=False):
+    """What sips over records take: how the content is to be read. None means "find out"."""
+
+    delimiter: str | None
+    """Character between cells."""
+    quote: str | None
+    """Quote character of cells."""
+    encoding: str | None
+    """Text encoding."""
+    header: bool | None
+    """Whether the first record names the columns."""
+    strict: bool
+    """Whether a bad record is an error instead of being skipped."""
+
+
+class QueryOptions(SipOptions, total=False):
+    """What queries take."""
+
+    timeout_seconds: float
+    """Longest time for one step; a document that is loaded whole gets more for its size."""
+    strict: bool
+    """Whether a line that is no JSON is an error instead of being skipped."""
+    cursor: str | None
+    """Where an earlier answer ended."""
 
 
 class SipMethods:
@@ -20,43 +55,33 @@ class SipMethods:
         """Run a sip by name; the arguments are checked against its declaration."""
         raise NotImplementedError
 
-    async def _head(
-        self, lines: int = 20, *, cursor: str | None = None, max_bytes: int | None = None, section: str | None = None
-    ) -> Slice:
+    async def _head(self, lines: int = 20, *, cursor: str | None = None, **options: Unpack[SipOptions]) -> Slice:
         """Show the first lines.
 
         Args:
             lines: How many.
             cursor: Where an earlier page ended.
-            max_bytes: Cap of the answer in bytes.
-            section: Name of the ``[section]`` to read where a text holds several.
+            options: See :class:`SipOptions`.
 
         Returns:
-            Lines as text, without line ends.
+            Lines as text, without line ends; ``total`` is the number of lines that there are.
         """
-        return await self._sip("head", lines=lines, cursor=cursor, max_bytes=max_bytes, section=section)
+        return await self._sip("head", lines=lines, cursor=cursor, **options)
 
-    async def _tail(self, lines: int = 20, *, max_bytes: int | None = None, section: str | None = None) -> Slice:
+    async def _tail(self, lines: int = 20, **options: Unpack[SipOptions]) -> Slice:
         """Show the last lines; the newest are kept where the cap is too small for all.
 
         Args:
             lines: How many.
-            max_bytes: Cap of the answer in bytes.
-            section: Name of the ``[section]`` to read where a text holds several.
+            options: See :class:`SipOptions`.
 
         Returns:
-            Lines as text, without line ends.
+            Lines as text, without line ends; ``total`` is the number of lines that there are.
         """
-        return await self._sip("tail", lines=lines, max_bytes=max_bytes, section=section)
+        return await self._sip("tail", lines=lines, **options)
 
     async def _lines(
-        self,
-        start: int = 0,
-        limit: int = 100,
-        *,
-        cursor: str | None = None,
-        max_bytes: int | None = None,
-        section: str | None = None,
+        self, start: int = 0, limit: int = 100, *, cursor: str | None = None, **options: Unpack[SipOptions]
     ) -> Slice:
         """Show a page of lines by number.
 
@@ -64,25 +89,23 @@ class SipMethods:
             start: First line, counted from 0.
             limit: Most lines; 0 for the rest.
             cursor: Where an earlier page ended; replaces ``start``.
-            max_bytes: Cap of the answer in bytes.
-            section: Name of the ``[section]`` to read where a text holds several.
+            options: See :class:`SipOptions`.
 
         Returns:
             Lines as text; ``total`` is the number of lines that there are.
         """
-        return await self._sip("lines", start=start, limit=limit, cursor=cursor, max_bytes=max_bytes, section=section)
+        return await self._sip("lines", start=start, limit=limit, cursor=cursor, **options)
 
-    async def _count(self, *, max_bytes: int | None = None, section: str | None = None) -> Slice:
+    async def _count(self, /, **options: Unpack[RecordOptions]) -> Slice:
         """Count the records as the format defines them; else the lines that are not blank.
 
         Args:
-            max_bytes: Cap of the answer in bytes.
-            section: Name of the ``[section]`` to read where a text holds several.
+            options: See :class:`RecordOptions`.
 
         Returns:
             One value, the number.
         """
-        return await self._sip("count", max_bytes=max_bytes, section=section)
+        return await self._sip("count", **options)
 
     async def _grep(
         self,
@@ -96,8 +119,7 @@ class SipMethods:
         count_all: bool = False,
         strip_ansi: bool = False,
         cursor: str | None = None,
-        max_bytes: int | None = None,
-        section: str | None = None,
+        **options: Unpack[SipOptions],
     ) -> Slice:
         """Show the lines that match an RE2 pattern.
 
@@ -111,8 +133,7 @@ class SipMethods:
             count_all: Whether to count every match although the answer is full.
             strip_ansi: Whether colour codes are taken out before matching.
             cursor: Where an earlier answer ended.
-            max_bytes: Cap of the answer in bytes.
-            section: Name of the ``[section]`` to read where a text holds several.
+            options: See :class:`SipOptions`.
 
         Returns:
             :class:`~kmnb.core.slice.Match` values.
@@ -131,17 +152,15 @@ class SipMethods:
             count_all=count_all,
             strip_ansi=strip_ansi,
             cursor=cursor,
-            max_bytes=max_bytes,
-            section=section,
+            **options,
         )
 
-    async def _jq(self, program: str, *, max_bytes: int | None = None, section: str | None = None) -> Slice:
+    async def _jq(self, program: str, **options: Unpack[QueryOptions]) -> Slice:
         """Run a jq program.
 
         Args:
             program: A program of the jq language.
-            max_bytes: Cap of the answer in bytes.
-            section: Name of the ``[section]`` to read where a text holds several.
+            options: See :class:`QueryOptions`.
 
         Returns:
             One value for every output; integers are exact.
@@ -150,15 +169,14 @@ class SipMethods:
             ExpressionError: The program cannot be understood, or it failed.
             BoundExceeded: It took too long, or the document is too large to load.
         """
-        return await self._sip("jq", program=program, max_bytes=max_bytes, section=section)
+        return await self._sip("jq", program=program, **options)
 
-    async def _jmespath(self, expression: str, *, max_bytes: int | None = None, section: str | None = None) -> Slice:
+    async def _jmespath(self, expression: str, **options: Unpack[QueryOptions]) -> Slice:
         """Evaluate a JMESPath expression.
 
         Args:
             expression: A JMESPath expression.
-            max_bytes: Cap of the answer in bytes.
-            section: Name of the ``[section]`` to read where a text holds several.
+            options: See :class:`QueryOptions`.
 
         Returns:
             One value for every document.
@@ -167,45 +185,92 @@ class SipMethods:
             ExpressionError: The expression cannot be understood, or it failed.
             BoundExceeded: It took too long, or its value is too large.
         """
-        return await self._sip("jmespath", expression=expression, max_bytes=max_bytes, section=section)
+        return await self._sip("jmespath", expression=expression, **options)
 
     async def _select(
-        self, /, columns: Sequence[str] | str, *, where: str | None = None, limit: int | None = None, **more: Any
+        self,
+        columns: Sequence[str] | str,
+        *,
+        where: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        **options: Unpack[RecordOptions],
     ) -> Slice:
         """Show some columns of the rows.
 
         Args:
-            columns: Names of the columns.
-            where: A condition that rows must meet.
-            limit: Most rows.
-            more: Further arguments of the sip.
+            columns: Names of the columns; ``"*"`` for all.
+            where: A condition that rows must meet, such as ``status = 'Running' and restarts > 3``.
+            limit: Most rows; all that fit when not given.
+            cursor: Where an earlier answer ended.
+            options: See :class:`RecordOptions`.
 
         Returns:
             Dicts by column name; values are not retyped.
-        """
-        return await self._sip("select", columns=columns, where=where, limit=limit, **more)
 
-    async def _schema(self, /, **more: Any) -> Slice:
+        Raises:
+            BadRequest: A column does not exist (near names are listed), or the condition cannot be understood.
+        """
+        return await self._sip("select", columns=columns, where=where, limit=limit, cursor=cursor, **options)
+
+    async def _schema(self, *, rows: int = 1000, **options: Unpack[RecordOptions]) -> Slice:
         """Tell the columns, or the paths of a document, with their types.
 
         Args:
-            more: Arguments of the sip.
+            rows: Records whose types are looked at; 0 for all.
+            options: See :class:`RecordOptions`.
 
         Returns:
             Dicts with ``name``, ``type`` and ``nullable``.
         """
-        return await self._sip("schema", **more)
+        return await self._sip("schema", rows=rows, **options)
 
-    async def _stats(self, /, **more: Any) -> Slice:
+    async def _stats(
+        self,
+        columns: Sequence[str] | str | None = None,
+        *,
+        where: str | None = None,
+        top: int = 10,
+        decimal: str = ".",
+        **options: Unpack[RecordOptions],
+    ) -> Slice:
         """Summarise the columns.
 
         Args:
-            more: Arguments of the sip.
+            columns: Names of the columns; None for all.
+            where: A condition that rows must meet.
+            top: How many of the most frequent values are told.
+            decimal: Sign before the fraction of numbers in text.
+            options: See :class:`RecordOptions`.
 
         Returns:
             Dicts with ``column``, ``count``, ``nulls``, ``min``, ``max``, ``sum``, ``mean``, ``distinct`` and ``top``.
         """
-        return await self._sip("stats", **more)
+        return await self._sip("stats", columns=columns, where=where, top=top, decimal=decimal, **options)
+
+    async def _sample(self, rows: int = 20, *, seed: int = 0, **options: Unpack[RecordOptions]) -> Slice:
+        """Show rows picked by chance, the same ones for the same seed.
+
+        Args:
+            rows: How many.
+            seed: Which choice.
+            options: See :class:`RecordOptions`.
+
+        Returns:
+            Dicts by column name.
+        """
+        return await self._sip("sample", rows=rows, seed=seed, **options)
+
+    async def _outline(self, /, **options: Unpack[RecordOptions]) -> Slice:
+        """Show the paths of the records with their types and how often they occur.
+
+        Args:
+            options: See :class:`RecordOptions`.
+
+        Returns:
+            Dicts with ``path``, ``count`` and ``types``.
+        """
+        return await self._sip("outline", **options)
 
     head, head_async = blocking(_head), bridged(_head)
     tail, tail_async = blocking(_tail), bridged(_tail)
@@ -217,3 +282,5 @@ class SipMethods:
     select, select_async = blocking(_select), bridged(_select)
     schema, schema_async = blocking(_schema), bridged(_schema)
     stats, stats_async = blocking(_stats), bridged(_stats)
+    sample, sample_async = blocking(_sample), bridged(_sample)
+    outline, outline_async = blocking(_outline), bridged(_outline)

@@ -22,12 +22,13 @@ class IsolatedRun:
     """A sip that is fed over a pipe.
 
     Args:
-        name: The sip.
+        plugin: The sip; its module is imported again in the other process.
         seconds: How long it may take over one step.
     """
 
-    def __init__(self, name: str, *, seconds: float = QUERY_SECONDS) -> None:
-        self._name, self._seconds = name, seconds
+    def __init__(self, plugin: Any, *, seconds: float = QUERY_SECONDS) -> None:
+        self._name, self._module = plugin.operation.name, type(plugin).__module__
+        self._seconds = seconds
         self._process: asyncio.subprocess.Process | None = None
         self.done = self.full = False
 
@@ -48,7 +49,7 @@ class IsolatedRun:
             start_new_session=True,
             limit=1 << 20,
         )
-        order = {"name": self._name, "arguments": dict(arguments), "max_bytes": max_bytes}
+        order = {"module": self._module, "arguments": dict(arguments), "max_bytes": max_bytes}
         await self._ask(b"S", json.dumps(order).encode())
 
     async def feed(self, block: bytes) -> None:

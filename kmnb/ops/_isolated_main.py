@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import json
+import os
 import sys
 from dataclasses import asdict
 from typing import Any, BinaryIO
 
-from kmnb import _plugins
 from kmnb.errors import BoundExceeded, ExpressionError, KmnbError
 from kmnb.ops._walking import Walking
 
@@ -29,7 +30,7 @@ def main() -> None:
             reply = b""
             if kind == b"S":
                 order = json.loads(body)
-                plugin = _plugins.load("kmnb.sips", "kmnb.sips", order["name"], "SIP")
+                plugin = importlib.import_module(order["module"]).SIP
                 query = plugin.start(order["arguments"], max_bytes=order["max_bytes"])
                 run = Walking(query, strict=bool(order["arguments"].get("strict")))
             elif kind == b"B":
@@ -64,6 +65,8 @@ def _error(error: KmnbError) -> bytes:
 def _limit() -> None:
     import resource
 
+    # Python sets this for itself where there is no locale; $ENV would show it.
+    os.unsetenv("LC_CTYPE")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))

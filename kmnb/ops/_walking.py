@@ -8,7 +8,8 @@ from typing import Any
 from kmnb.core.bounds import DOCUMENT_MAX_BYTES
 from kmnb.core.walks import Event, Found, Shape, Walker
 from kmnb.errors import BoundExceeded
-from kmnb.formats._detect import HEAD_BYTES, format_named
+from kmnb.formats import json, jsonl
+from kmnb.formats.json import HEAD_BYTES
 from kmnb.formats.jsonl import json_lines_share
 
 
@@ -77,8 +78,8 @@ class Walking:
         if walk.is_whole and shape == "document":
             self._whole = []
         else:
-            plugin: Any = format_named("jsonl" if shape == "rows" else "json")
-            self._walker = plugin.walk(walk, strict=self._strict)
+            # By module: looking formats up by name would read every installed package's metadata.
+            self._walker = (jsonl if shape == "rows" else json).FORMAT.walk(walk, strict=self._strict)
         self.feed(data)
 
     def _hold(self, block: bytes) -> None:

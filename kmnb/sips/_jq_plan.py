@@ -10,16 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kmnb.core.walks import Path
-from kmnb.errors import ExpressionError
 from kmnb.sips._jq_nodes import Step
 from kmnb.sips._jq_parse import parse_path
-from kmnb.sips._jq_tokens import Token, inside, segments, source, tokens_of
+from kmnb.sips._jq_tokens import Token, check_names, inside, segments, source, tokens_of
 from kmnb.sips._json_values import compact
 
 Fold = Literal["emit", "count", "add", "min", "max", "last", "collect", "nth"]
 """What becomes of the outputs of the records."""
 _FOLDS: dict[str, Fold] = {"length": "count", "add": "add", "min": "min", "max": "max", "last": "last"}
-_STOPPING = ("halt", "halt_error", "input", "inputs", "import", "include", "debug", "stderr", "input_filename")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +49,7 @@ def plan_program(program: str) -> Plan:
         ExpressionError: It cannot be cut into tokens, or asks for what a query must not do.
     """
     tokens = tokens_of(program)
-    for token in tokens:
-        if token.kind == "name" and token.text in _STOPPING:
-            raise ExpressionError("jq program", f"{token.text} is not available", "Only the artifact is read.")
+    check_names(tokens)
     parts = segments(tokens)
     for form in (_stream, _array, _limited, _joined, _picked, _mapped, _folded, _keys, _value):
         found = form(program, parts)

@@ -87,6 +87,20 @@ def _inner_end(program: str, place: int) -> int:
     raise _fault(program, start, "this bracket is not closed")
 
 
+def inner_programs(text: str) -> list[str]:
+    """Give the programs inside a string token."""
+    found: list[str] = []
+    place = 1
+    while place < len(text):
+        if text.startswith("\\(", place):
+            end = _inner_end(text, place + 2)
+            found.append(text[place + 2 : end - 1])
+            place = end
+        else:
+            place += 2 if text[place] == "\\" else 1
+    return found
+
+
 def _fault(program: str, place: int, reason: str) -> ExpressionError:
     line = program.count("\n", 0, place) + 1
     column = place - (program.rfind("\n", 0, place) + 1) + 1
@@ -126,3 +140,19 @@ def inside(tokens: list[Token], opening: int = 0) -> list[Token] | None:
 def source(program: str, tokens: list[Token]) -> str:
     """Give the text that tokens were cut from; the identity for none."""
     return program[tokens[0].start : tokens[-1].end] if tokens else "."
+
+
+_STOPPING = ("halt", "halt_error", "input", "inputs", "import", "include", "debug", "stderr", "input_filename")
+
+
+def check_names(tokens: list[Token]) -> None:
+    """Refuse functions that end the process, read on by themselves or load files.
+
+    Raises:
+        ExpressionError: The program names one.
+    """
+    for token in tokens:
+        if token.kind == "name" and token.text in _STOPPING:
+            raise ExpressionError("jq program", f"{token.text} is not available", "Only the artifact is read.")
+        for inner in inner_programs(token.text) if token.kind == "text" else ():
+            check_names(tokens_of(inner))

@@ -161,6 +161,8 @@ def _several(text: str) -> list[Any]:
         if text[place] in " \t\r\n":
             place += 1
             continue
+        if place and text[place - 1].isalnum() and text[place].isalnum():
+            raise ValueError("two values without a space between them")
         value, place = reader.raw_decode(text, place)
         found.append(value)
     return found

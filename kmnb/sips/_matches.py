@@ -155,4 +155,6 @@ class MatchPage:
                 pieces.append(_BREAK)
             pieces.append(line.text.decode("utf-8", "replace") + "\n")
             last = line.number
-        return "".join(pieces)
+        text = "".join(pieces)
+        # A cut line that fills the cap leaves no room for its line end.
+        return text[:-1] if self.is_cut and len(text.encode()) > self._budget else text

@@ -25,7 +25,7 @@ def page_text(lines: Sequence[str], position: str, max_bytes: int) -> str:
 
 def cut_note(line: Line) -> str:
     """Say that a line was cut, how long it is, and how to go on."""
-    size = f"at least {line.size}" if line.is_open else str(line.size)
+    size = f"at least {line.size:,}" if line.is_open else f"{line.size:,}"
     place = line.offset + len(line.data)
     return (
         f"line {line.number + 1} is cut after {len(line.data)} of {size} bytes; go on with cursor=, or read({place}, …)"

@@ -103,7 +103,9 @@ class Scanner:
             begin = nth_newline(block, passed, source) + 1 if passed else source
             source = block.index(b"\n", begin)
             index += passed
-            yield Hit(index, begin, source, self._text(derived, start, end))
+            # Where CRs were taken out before, one more belongs to the line.
+            text = derived[start:end] if self._derive_cr else self._text(derived, start, end)
+            yield Hit(index, begin, source, text)
             place, source, index = end + 1, source + 1, index + 1
 
     def _walk(self, block: bytes) -> Iterator[int]:

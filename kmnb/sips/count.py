@@ -9,7 +9,7 @@ from kmnb.core.describe import Example, Operation, Param
 from kmnb.core.ranges import Facts
 from kmnb.core.records import Batch
 from kmnb.core.slice import Slice
-from kmnb.errors import BadRequest
+from kmnb.errors import BadRequest, BoundExceeded
 
 
 class CountRun:
@@ -17,13 +17,14 @@ class CountRun:
 
     Args:
         strict: Whether a bad record raises.
+        max_bytes: Cap of the answer's text in bytes.
     """
 
     wanted: tuple[str, ...] = ()
     """No column is looked at; a format that reads by range needs to read none."""
 
-    def __init__(self, *, strict: bool) -> None:
-        self._strict = strict
+    def __init__(self, *, strict: bool, max_bytes: int) -> None:
+        self._strict, self._cap = strict, max_bytes
         self._count = self._skipped = 0
         self._known: int | None = None
         self._problems: list[Any] = []
@@ -54,7 +55,13 @@ class CountRun:
     def finish(self) -> Slice:
         """Give the number."""
         count = self._known if self._known is not None else self._count
-        return Slice([count], f"{count}\n", True, 1, 1, skipped=self._skipped, problems=tuple(self._problems))
+        text = f"{count}\n"
+        if len(text) > self._cap:
+            step = "Raise max_bytes."
+            raise BoundExceeded("the count", f"it needs {len(text)} bytes", step, limit="max_bytes", value=self._cap)
+        return Slice(
+            [count], text, complete=True, shown=1, total=1, skipped=self._skipped, problems=tuple(self._problems)
+        )
 
 
 class CountSip:
@@ -81,7 +88,7 @@ class CountSip:
 
     def start(self, arguments: Mapping[str, Any], *, max_bytes: int) -> CountRun:
         """Begin."""
-        return CountRun(strict=arguments["strict"])
+        return CountRun(strict=arguments["strict"], max_bytes=max_bytes)
 
 
 SIP = CountSip()

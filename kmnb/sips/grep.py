@@ -88,7 +88,9 @@ class GrepRun:
         if self._long is not None:
             self._close_long(self._long)
         elif self._held:
-            self._scan(b"".join(self._rest) + b"\n")
+            rest = b"".join(self._rest)
+            # A CR at the very end stands before no LF: it belongs to the line.
+            self._scan(rest + (b"\r\n" if rest.endswith(b"\r") else b"\n"))
         self._ended = True
 
     def _close_long(self, line: LongLine) -> None:

@@ -32,6 +32,7 @@ class JqRun:
         self._answer = Answer(max_bytes, cursor=arguments.get("cursor"))
         self._state = "missing"
         self._keys: list[str] = []
+        self._value: tuple[str, str] | None = None
         self._is_plain_count = False
 
     def walk(self, shape: Shape) -> Walk:
@@ -114,10 +115,11 @@ class JqRun:
         """Run the program on a value that stands at the path, or in its way."""
         self._state = "found"
         text = "[]" if item.data == b"[" else item.data.decode("utf-8", "replace")
-        if self._plan.kind == "whole" or (self._plan.kind == "value" and item.path == self._plan.path):
+        if self._plan.kind == "whole":
             self._answer.add(outputs(self._plan.body, text))
         else:
-            self._answer.add(outputs(self._whole_from(item.path), text))
+            # Of a key that stands twice the last one counts.
+            self._value = self._whole_from(item.path), text
 
     def _whole_from(self, path: Path) -> str:
         """Write the program for a value at the beginning of the path."""
@@ -126,11 +128,13 @@ class JqRun:
     def _document_ends(self) -> None:
         if self._state == "missing" and self._plan.kind != "whole":
             self._answer.add(outputs(self._whole_from(self._plan.path), "null"))
+        elif self._state == "found" and self._value is not None:
+            self._answer.add(outputs(*self._value))
         elif self._state == "walked" and self._plan.kind == "keys":
             self._answer.add(self._results([sorted(set(self._keys))]))
         elif self._state == "walked" and self._folding is not None:
             self._answer.add(self._results(self._folding.results()))
-        self._state, self._keys, self._folding = "missing", [], self._new_folding()
+        self._state, self._keys, self._folding, self._value = "missing", [], self._new_folding(), None
 
     def finish(self) -> Slice:
         """Give the outputs."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from kmnb.core.describe import Example, Operation, Param
-from kmnb.core.pages import LineCollector, body_budget, position_line
+from kmnb.core.pages import Line, LineCollector, body_budget, position_line
 from kmnb.core.ranges import Facts, Plan
 from kmnb.core.slice import Slice
 from kmnb.sips._pages import page_slice, state_of
@@ -70,13 +70,19 @@ class LinesRun:
             collector.stop()
         at_least = known is None and not self._ended
         total = known if known is not None else collector.seen
-        lines = collector.lines
+        lines = [self._measured(line) for line in collector.lines]
         complete = len(lines) >= self._wanted(total) and not any(line.is_cut for line in lines)
         page = page_slice(
             lines, position=self._position(total, at_least), max_bytes=self._cap, complete=complete, total=total
         )
         cursor = self._cursor(total, at_least)
         return replace(page, total_is_lower_bound=at_least, cursor=cursor)
+
+    def _measured(self, line: Line) -> Line:
+        """Tell the size of a line whose end was not read: the last one ends with the content."""
+        if not line.is_open or self._facts.size is None or line.number + 1 != self._facts.lines:
+            return line
+        return replace(line, size=self._facts.size - line.offset, is_open=False)
 
     def _wanted(self, total: int) -> int:
         left = max(0, total - self._start)

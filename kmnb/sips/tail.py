@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from kmnb.core.describe import Example, Operation, Param
-from kmnb.core.pages import Line, body_budget, position_line, utf8_cut
+from kmnb.core.pages import Line, body_budget, position_line, text_size, utf8_cut
 from kmnb.core.ranges import Facts, Plan
 from kmnb.core.slice import Slice
 from kmnb.sips._pages import page_slice
@@ -69,21 +69,21 @@ class TailRun:
         self._number += block.count(b"\n", first + 1, border + 1)
         return border + 1
 
-    def _close(self, data: bytes, size: int, end: int) -> None:
+    def _close(self, data: bytes, size: int, end: int, *, has_end: bool = True) -> None:
         size += self._open_size
         data = self._open + data[: max(0, self._budget + 1 - len(self._open))]
         self._open, self._open_size = b"", 0
-        line = Line(self._number, end - size, data, size)
+        line = Line(self._number, end - size, data, size, has_end=has_end)
         self._number += 1
         self._kept.append(line)
-        self._spent += len(line.shown) + 1
+        self._spent += text_size(line.shown) + 1
         while len(self._kept) > max(1, self._limit) or (self._spent > self._budget and len(self._kept) > 1):
-            self._spent -= len(self._kept.popleft().shown) + 1
+            self._spent -= text_size(self._kept.popleft().shown) + 1
 
     def end(self) -> None:
         """Hear that the content ended."""
         if self._open_size:
-            self._close(b"", 0, self._offset)
+            self._close(b"", 0, self._offset, has_end=False)
 
     def finish(self) -> Slice:
         """Give the last lines."""
@@ -91,7 +91,7 @@ class TailRun:
         lines = list(self._kept) if self._limit else []
         if self._limit == 0:
             return Slice([], "", True, 0, total)
-        if lines and len(lines[0].data) > self._budget - 1:
+        if lines and text_size(lines[0].data) > self._budget - 1:
             lines[0] = replace(lines[0], data=utf8_cut(lines[0].data, max(1, self._budget - 1)))
         first = lines[0].number if lines else 0
         complete = len(lines) == min(self._limit, total) and not any(line.is_cut for line in lines)
