@@ -73,16 +73,36 @@ class EmbeddedServer:
             raise
         return cls(f"nats://127.0.0.1:{port}", folder, lease)
 
-    def close(self) -> None:
-        """Give the lease back; when it was the last one, wait until the server has ended. Twice is harmless."""
+    def release(self) -> bool:
+        """Give the lease back and do not wait; the server ends when it was the last one. Twice is harmless."""
         lease, self._lease = self._lease, -1
         if lease < 0:
-            return
+            return False
         _leases.discard(self)
         os.close(lease)
+        return True
+
+    def close(self) -> None:
+        """Give the lease back; when it was the last one, wait until the server has ended. Twice is harmless."""
+        if not self.release():
+            return
         deadline = time.monotonic() + STOP_SECONDS
         while time.monotonic() < deadline and not _is_settled(self.folder):
             time.sleep(0.005)
+
+    def rejoin(self) -> None:
+        """Take a lease again, in a forked child that goes on using the store.
+
+        Raises:
+            StoreUnavailable: The server is ending.
+        """
+        if self._lease >= 0:
+            return
+        try:
+            self._lease = _lock(self.folder / "users.lock", fcntl.LOCK_SH, 1)
+        except OSError as error:
+            raise StoreUnavailable(f"embedded store {self.folder}", "its server is gone", "Connect again") from error
+        _leases.add(self)
 
     def _forget(self) -> None:
         """Drop the inherited descriptor in a forked child; the parent's lease stays."""

@@ -109,7 +109,8 @@ class TestOldServer(StoreContract):
     machine_examples = 10
 
     @pytest.fixture(scope="class")
-    def place(self) -> Iterator[Scratch]:
+    @classmethod
+    def place(cls) -> Iterator[Scratch]:
         """An old server."""
         with places.start_old() as running:
             yield running
@@ -123,7 +124,8 @@ class TestCluster(StoreContract):
     machine_examples = 5
 
     @pytest.fixture(scope="class")
-    def place(self) -> Iterator[Scratch]:
+    @classmethod
+    def place(cls) -> Iterator[Scratch]:
         """Three servers."""
         with places.start_cluster() as running:
             yield running

@@ -118,6 +118,31 @@ def test_replicas_that_one_server_cannot_keep_are_an_error(server: NatsServer) -
         run(open_backend(fresh(server.url, replicas=3)))
 
 
+def test_a_domain_is_reached_through_its_own_subjects() -> None:
+    server = NatsServer()
+    try:
+        server.stop()
+        server._jetstream, store = False, server.folder / "data"
+        server._config = f'jetstream {{ store_dir: "{store}", domain: hub }}'
+        server.start()
+
+        async def story() -> None:
+            backend = await open_backend(fresh(server.url, domain="hub"))
+            await backend.discussions.put("x", bytes(9 * MIB))
+            assert await read(backend.discussions, "x") == bytes(9 * MIB)
+            assert await backend.discussions.get_range("x", 5, 6) == b"\0"
+            assert await keys(backend.discussions) == ["x"]
+            await backend.bus.publish("kmnb.events.x", b"1", stored=True)
+            assert [message.data async for message in backend.bus.history("kmnb.events.x")] == [b"1"]
+            await backend.close()
+            with pytest.raises(StoreUnavailable):
+                await open_backend(fresh(server.url, domain="other"))
+
+        run(asyncio.wait_for(story(), 20))
+    finally:
+        server.close()
+
+
 def test_a_full_bucket_says_so_and_keeps_what_it_has(server: NatsServer) -> None:
     url = fresh(server.url)
     bucket = url.rpartition("/")[2].partition("?")[0]

@@ -25,6 +25,7 @@ _OPTIONS: Mapping[str, Any] = {
     "named_bucket": NAMED,
     "records_bucket": RECORDS,
     "replicas": 1,
+    "domain": "",
     "connect_seconds": CONNECT_SECONDS,
     "request_seconds": REQUEST_SECONDS,
     **logins.OPTIONS,
@@ -45,6 +46,8 @@ class Address:
     """Key-value bucket of records."""
     replicas: int
     """Copies that new buckets keep."""
+    api: str
+    """Root of the subjects of JetStream's API, which names the domain where there is one."""
     connect_seconds: float
     """Longest time that connecting may take."""
     request_seconds: float
@@ -58,15 +61,27 @@ class Address:
         return ", ".join(server.partition("://")[2] for server in self.servers)
 
 
-def read_address(url: str, options: Mapping[str, Any]) -> Address:
+def read_address(url: str, options: Mapping[str, Any], *, with_login: bool = True) -> Address:
     """Read a URL ``nats://[user:password@|token@]host[:port][,host…][/BUCKET][?option=value]``.
+
+    Args:
+        url: The URL.
+        options: Options of the call; they win.
+        with_login: Whether the server asks for credentials; an embedded one does not, and none are looked for.
+
+    Returns:
+        Servers, buckets, limits and login.
 
     Raises:
         BadRequest: It is no such URL, or an option is unknown or of the wrong kind.
     """
     parts = split_url(url)
     chosen = take_options(parts, options, _OPTIONS)
-    login, server = logins.read_login(_user_info(url) | {name: chosen[name] for name in logins.OPTIONS if chosen[name]})
+    login, server = Login(), None
+    if with_login:
+        login, server = logins.read_login(
+            _user_info(url) | {name: chosen[name] for name in logins.OPTIONS if chosen[name]}
+        )
     hosts = parts.host or split_url(server or "nats://").host
     if not hosts:
         raise BadRequest(f"store URL {public_url(url)!r}", "it names no host", "Write nats://host:4222")
@@ -78,6 +93,7 @@ def read_address(url: str, options: Mapping[str, Any]) -> Address:
         named_bucket=names[1],
         records_bucket=names[2],
         replicas=int(_number(chosen, "replicas", (1, 5))),
+        api=f"$JS.{_bucket(chosen['domain'])}.API" if chosen["domain"] else "$JS.API",
         connect_seconds=_number(chosen, "connect_seconds", (0.05, 3600)),
         request_seconds=_number(chosen, "request_seconds", (0.05, 3600)),
         login=login,
@@ -111,7 +127,7 @@ def _bucket(name: Any) -> str:
         or not name
         or not all(sign.isascii() and (sign.isalnum() or sign in "_-") for sign in name)
     ):
-        raise BadRequest(f"bucket {name!r}", "NATS allows letters, digits, _ and - only")
+        raise BadRequest(f"name {name!r}", "NATS allows letters, digits, _ and - only")
     return name
 
 

@@ -112,7 +112,7 @@ class NatsBus:
             while left > 0:
                 batch = min(BATCH, left)
                 await client.publish(
-                    f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{name}",
+                    f"{self._link.address.api}.CONSUMER.MSG.NEXT.{stream}.{name}",
                     json.dumps({"batch": batch, "no_wait": True}).encode(),
                     reply=inbox,
                 )

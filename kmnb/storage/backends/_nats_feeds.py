@@ -43,7 +43,7 @@ class DirectFeed:
 
     def __init__(self, bucket: Bucket, subject: str) -> None:
         self._subject = subject
-        self._ask = f"$JS.API.DIRECT.GET.{bucket.stream}"
+        self._ask = f"{bucket.link.address.api}.DIRECT.GET.{bucket.stream}"
 
     async def start(self, sequence: int) -> None:
         """Nothing to begin."""
@@ -99,7 +99,8 @@ class ConsumerFeed:
         if not self._name:
             raise StoreError(self._thing, "a consumer was asked before it was made")
         question = json.dumps({"batch": count, "no_wait": True}).encode()
-        lane.send(f"$JS.API.CONSUMER.MSG.NEXT.{self._bucket.stream}.{self._name}", token, question)
+        root = f"{self._bucket.link.address.api}.CONSUMER.MSG.NEXT"
+        lane.send(f"{root}.{self._bucket.stream}.{self._name}", token, question)
 
     def spot(self, frame: Frame) -> tuple[int, int] | None:
         """Read the reply subject: ``$JS.ACK.[domain.account.]stream.consumer.n.sequence.n.time.pending[.random]``."""

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kmnb.errors import StoreUnavailable
@@ -26,8 +27,9 @@ _SUBJECT = re.compile(r'"([^"]+)"')
 class Link:
     """A connection that several calls share. It is made again after a fork."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, *, after_fork: Callable[[], None] | None = None) -> None:
         self.address = address
+        self._after_fork = after_fork
         self._client: Client | None = None
         self._pid = os.getpid()
         self._opening = asyncio.Lock()
@@ -46,6 +48,8 @@ class Link:
         """
         if self._pid != os.getpid():
             self._client, self._pid, self._opening, self._waiting = None, os.getpid(), asyncio.Lock(), {}
+            if self._after_fork is not None:
+                self._after_fork()
         if self._client is not None and not self._client.is_closed:
             return self._client
         async with self._opening:
@@ -160,7 +164,7 @@ class Link:
         """Ask JetStream's API.
 
         Args:
-            verb: Subject after ``$JS.API.``.
+            verb: Subject after ``$JS.API.``, whatever the domain.
             question: The request document.
             thing: What it is about, for errors.
 
@@ -175,7 +179,7 @@ class Link:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.address.request_seconds
         while True:
-            message = await self.request(f"$JS.API.{verb}", data, thing=thing)
+            message = await self.request(f"{self.address.api}.{verb}", data, thing=thing)
             answer: dict[str, Any] = json.loads(message.data)
             error = failures.ApiError.of(answer)
             if error is None:

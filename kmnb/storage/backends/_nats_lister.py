@@ -69,7 +69,9 @@ class Lister:
         for _ in range(3):
             try:
                 async with asyncio.timeout(seconds), self._lanes.lane(thing) as lane:
-                    page = await _Answer(lane).ask(f"$JS.API.STREAM.INFO.{self._stream.stream}", question)
+                    page = await _Answer(lane).ask(
+                        f"{self._stream.link.address.api}.STREAM.INFO.{self._stream.stream}", question
+                    )
             except (OSError, TimeoutError) as lost:
                 error = lost
                 continue
@@ -113,7 +115,7 @@ class Lister:
             try:
                 async with asyncio.timeout(seconds), self._lanes.lane(thing) as lane:
                     batch = _LastBatch(lane, make)
-                    await batch.ask(f"$JS.API.DIRECT.GET.{self._stream.stream}", subjects)
+                    await batch.ask(f"{self._stream.link.address.api}.DIRECT.GET.{self._stream.stream}", subjects)
             except (OSError, TimeoutError):
                 batch = None
             if batch is not None and (batch.seen is None or batch.seen >= at_least):

@@ -72,7 +72,7 @@ class Stream:
 
     async def _direct(self, question: dict[str, Any], thing: str) -> Stored | None:
         data = json.dumps(question).encode()
-        message = await self.link.request(f"$JS.API.DIRECT.GET.{self.stream}", data, thing=thing)
+        message = await self.link.request(f"{self.link.address.api}.DIRECT.GET.{self.stream}", data, thing=thing)
         headers = message.headers or {}
         status = headers.get("Status")
         if status == "404":

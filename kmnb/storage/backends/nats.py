@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from kmnb.core.bounds import TTL_SECONDS
 from kmnb.core.metadata import Capability
 from kmnb.storage._embedded import EmbeddedServer
-from kmnb.storage._threads import in_thread
+from kmnb.storage._threads import in_thread_detached
 from kmnb.storage.backends._nats_address import Address, read_address
 from kmnb.storage.backends._nats_area import NatsArea
 from kmnb.storage.backends._nats_bucket import Bucket
@@ -130,12 +130,16 @@ class NatsBackend:
         buckets = (self._discussions.bucket, self._named.bucket)
         return sum([await collect_leftovers(bucket, self._lanes, now=now) for bucket in buckets])
 
-    async def close(self) -> None:
-        """Let go of the connection, and of the embedded server."""
+    async def disconnect(self) -> None:
+        """Let go of the connections."""
         self._lanes.close()
         await self._link.close()
+
+    async def close(self) -> None:
+        """Let go of the connections, and of the embedded server."""
+        await self.disconnect()
         if self._embedded is not None:
-            await in_thread(self._embedded.close)
+            await in_thread_detached(self._embedded.close)
 
 
 async def _facts(area: NatsArea) -> dict[str, Any]:
@@ -158,27 +162,49 @@ def _default_folder() -> Path:
     return Path(platformdirs.user_data_dir("kmnb", appauthor=False)) / "nats"
 
 
+async def _join_server(folder: Path) -> EmbeddedServer:
+    """Join or start the server of a folder; it can take seconds, so an interrupt does not wait for it."""
+    joining = asyncio.ensure_future(in_thread_detached(lambda: EmbeddedServer.open(folder)))
+    try:
+        return await asyncio.shield(joining)
+    except asyncio.CancelledError:
+        joining.add_done_callback(_leave_server)
+        raise
+
+
+def _leave_server(joined: asyncio.Future[EmbeddedServer]) -> None:
+    if not joined.cancelled() and joined.exception() is None:
+        joined.result().release()
+
+
 class _Plugin:
     schemes: tuple[str, ...] = ("nats", "nats+embedded")
     summary = "NATS JetStream object store, by server address or embedded"
 
     async def open(self, url: str, options: Mapping[str, Any]) -> NatsBackend:
         """Open a store; see the protocol."""
-        embedded = None
-        if urlsplit(url).scheme == "nats+embedded":
-            parts = urlsplit(url)
-            path = unquote(parts.netloc + parts.path)
-            folder = Path(path) if path else _default_folder()
-            embedded = await in_thread(lambda: EmbeddedServer.open(folder))
-            url = f"{embedded.url}{'?' if parts.query else ''}{parts.query}"
-        address = read_address(url, options)
-        backend = NatsBackend(address, Link(address), embedded)
+        parts = urlsplit(url)
+        if parts.scheme != "nats+embedded":
+            address = read_address(url, options)
+            return await _started(NatsBackend(address, Link(address), None))
+        path = unquote(parts.netloc + parts.path)
+        embedded = await _join_server(Path(path) if path else _default_folder())
         try:
-            await backend.start()
+            query = f"?{parts.query}" if parts.query else ""
+            address = read_address(f"{embedded.url}{query}", options, with_login=False)
+            return await _started(NatsBackend(address, Link(address, after_fork=embedded.rejoin), embedded))
         except BaseException:
-            await asyncio.shield(backend.close())
+            embedded.release()
             raise
-        return backend
+
+
+async def _started(backend: NatsBackend) -> NatsBackend:
+    try:
+        await backend.start()
+    except BaseException:
+        await backend.disconnect()
+        raise
+    return backend
 
 
 BACKEND = _Plugin()
