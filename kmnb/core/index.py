@@ -235,7 +235,7 @@ class IndexBuilder:
         spacing_bytes: Distance of the first places.
     """
 
-    def __init__(self, *, spacing_bytes: int = 16_384) -> None:
+    def __init__(self, *, spacing_bytes: int = 32_768) -> None:
         self.spacing, self._next = spacing_bytes, spacing_bytes
         self.entries: list[Entry] = []
 

@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from typing import Literal
-
 from kmnb.core.index import CHECK_BYTES, Entry, IndexBuilder
-
-Blank = Literal["space", "empty"]
-_BLANK: dict[Blank, re.Pattern[bytes]] = {
-    "space": re.compile(rb"\n[ \t\r\v\f]*(?=\n)"),
-    "empty": re.compile(rb"\n\r?(?=\n)"),
-}
-_COMMENT = re.compile(rb"\n[ \t\r\v\f]*#")
-
-
-def _is_space(line: bytes) -> bool:
-    return not line or line.isspace()
-
-
-def _is_empty(line: bytes) -> bool:
-    return not line or line == b"\r"
-
-
-_IS_BLANK: dict[Blank, Callable[[bytes], bool]] = {"space": _is_space, "empty": _is_empty}
+from kmnb.formats._line_scan import IS_BLANK, PATTERNS, Blank, Scan, is_empty, scan_block
 
 
 def filled_lines(body: bytes) -> int:
     """Count the lines of a text that hold more than their line end."""
-    empty = len(_BLANK["empty"].findall(body)) + body.startswith((b"\n", b"\r\n"))
+    empty = len(PATTERNS["empty"].findall(body)) + body.startswith((b"\n", b"\r\n"))
     rest = body[body.rfind(b"\n") + 1 :]
-    return body.count(b"\n") - empty + (not _is_empty(rest))
+    return body.count(b"\n") - empty + (not is_empty(rest))
 
 
 class LineCounter:
@@ -44,15 +23,15 @@ class LineCounter:
     """
 
     def __init__(self, *, indexed: bool, blank: Blank | None = "space", comments: bool = False) -> None:
-        self._asks = blank is not None
-        self._pattern, self._is_blank = _BLANK[blank or "space"], _IS_BLANK[blank or "space"]
+        self._kind = blank
+        self._is_blank = IS_BLANK[blank or "space"]
         self._comments = comments
         self.comments = 0
         self._builder = IndexBuilder() if indexed else None
         self._newlines = self._blank = self._size = 0
         self._last = b"\n"
         self._edge = b""
-        self._dark = False
+        self._open, self._dark = b"", False
 
     @property
     def lines(self) -> int:
@@ -81,46 +60,50 @@ class LineCounter:
         """Take the next block."""
         if not block:
             return
-        if self._asks:
-            self._count_blank(block)
+        scan = scan_block(block, self._size)
+        if self._kind is not None:
+            self._count_blank(block, scan, self._kind)
         if self._builder:
-            self._note(block, self._builder)
+            self._note(block, scan, self._builder)
         else:
-            self._newlines += block.count(b"\n")
+            self._newlines += scan.newlines(0, len(block))
         self._size += len(block)
         self._last = block[-1:]
         self._edge = (self._edge + block[-CHECK_BYTES:])[-CHECK_BYTES:]
 
-    def _note(self, block: bytes, builder: IndexBuilder) -> None:
+    def _note(self, block: bytes, scan: Scan, builder: IndexBuilder) -> None:
         at = 0
         while builder.wanted - self._size < len(block):
             # A line that begins at the wanted byte ends its predecessor one byte earlier.
             found = block.find(b"\n", max(builder.wanted - self._size - 1, at))
             if found < 0:
                 break
-            self._newlines += block.count(b"\n", at, found + 1)
+            self._newlines += scan.newlines(at, found + 1)
             at = found + 1
             before = block[max(0, at - CHECK_BYTES) : at]
             if len(before) < CHECK_BYTES:
                 before = (self._edge + before)[-CHECK_BYTES:]
             builder.add(self._size + at, self._newlines, before)
-        self._newlines += block.count(b"\n", at)
+        self._newlines += scan.newlines(at, len(block))
 
-    def _count_blank(self, block: bytes) -> None:
+    def _count_blank(self, block: bytes, scan: Scan, kind: Blank) -> None:
         first = block.find(b"\n")
         if self._comments:
-            self._count_comments(block, first)
+            start = block[: first if first >= 0 else len(block)]
+            self.comments += scan.comments() + (not self._dark and start.lstrip().startswith(b"#"))
         if first < 0:
-            self._dark = self._dark or not self._is_blank(block)
+            self._open_line(block)
             return
-        if not self._dark and self._is_blank(block[:first]):
+        if not self._dark and self._is_blank(self._open + block[:first]):
             self._blank += 1
-        self._blank += len(self._pattern.findall(block, first))
-        self._dark = not self._is_blank(block[block.rfind(b"\n") + 1 :])
+        self._blank += scan.blanks(kind)
+        self._open, self._dark = b"", False
+        self._open_line(block[block.rfind(b"\n") + 1 :])
 
-    def _count_comments(self, block: bytes, first: int) -> None:
-        start = block[: first if first >= 0 else len(block)]
-        if not self._dark and start.lstrip().startswith(b"#"):
-            self.comments += 1
-        if first >= 0:
-            self.comments += len(_COMMENT.findall(block, first))
+    def _open_line(self, piece: bytes) -> None:
+        """Go on with a line whose end was not seen; what matters is only whether it is blank so far."""
+        if self._dark:
+            return
+        # Two bytes of a blank line tell as much as all of it.
+        self._dark = not self._is_blank(self._open + piece)
+        self._open = b"" if self._dark else (self._open + piece[:2])[:2]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kmnb.core.bounds import KIB, LINE_MAX_BYTES, MIB
+from kmnb.core.bounds import LINE_MAX_BYTES, MIB
 from kmnb.formats._counting import LineCounter, filled_lines
 from kmnb.formats._csv_dialect import CsvDialect
 from kmnb.formats._csv_records import RecordCutter
 from kmnb.formats._csv_vector import excess_lines
+from kmnb.formats._line_scan import VECTOR_FROM_BYTES
 
 _CARRY_MAX_BYTES = 2 * MIB
-_VECTOR_BYTES = 256 * KIB
 
 
 class QuoteCounter:
@@ -27,11 +27,13 @@ class QuoteCounter:
         self._quote, self._delimiter = dialect.quote.encode(), dialect.delimiter.encode()
         self._newline = dialect.newline
         self._carry = b""
+        self._seen = 0
         self.records = 0
         self.excess = 0
 
     def feed(self, block: bytes) -> None:
         """Take the next block of decoded text."""
+        self._seen += len(block)
         data = self._carry + block if self._carry else block
         cut = data.rfind(self._newline) + 1
         if self._newline == b"\n" and not self._cutter.is_open:
@@ -60,7 +62,9 @@ class QuoteCounter:
         if not body:
             return 0
         # The arrays are worth their import for long stretches only.
-        counted = excess_lines(body, self._delimiter, self._quote) if len(body) > _VECTOR_BYTES else self._split(body)
+        counted = (
+            excess_lines(body, self._delimiter, self._quote) if self._seen > VECTOR_FROM_BYTES else self._split(body)
+        )
         if counted is None:
             self._by_line(data[:cut])
             return cut

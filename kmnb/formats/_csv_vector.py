@@ -26,6 +26,8 @@ def excess_lines(body: bytes, delimiter: bytes, quote: bytes) -> int | None:
     quotes = numpy.flatnonzero(data == quote[0])
     if len(quotes) % 2:
         return None
+    if not len(quotes):
+        return 0
     opens, closes = quotes[0::2], quotes[1::2]
     before, after = data[opens - 1], data[closes + 1]
     good = (before == delimiter[0]) | (before == 10)

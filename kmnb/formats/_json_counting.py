@@ -50,7 +50,7 @@ class JsonLinesCounter:
         filled, self._filled = filled - self._filled, filled
         found = self._documents(text)
         # As many documents as filled lines: each line is one. Else the lines are looked at one by one.
-        if found is not None and found == filled:
+        if found is not None and found == filled and len(text) <= LINE_MAX_BYTES:
             self._rows += found
             return
         lines = (line for line in text.split(b"\n") if line and not line.isspace())

@@ -15,12 +15,12 @@ from kmnb.core.bounds import KIB
 from kmnb.core.records import Batch, Dialect, Problem
 from kmnb.core.splitter import LineSplitter
 from kmnb.formats._counting import LineCounter
+from kmnb.formats._line_scan import VECTOR_FROM_BYTES
 
 _NAME = r"[A-Z][A-Z0-9_%/.()-]*(?: [A-Z0-9_%/.()-]+)*"
 _HEADER = re.compile(rf"(?P<first>{_NAME})(?:\s{{2,}}{_NAME})+\s*\Z")
 _CELL = re.compile(r"\S+(?: \S+)*")
 _STEP_BYTES = 64 * KIB
-_VECTOR_BYTES = 16 * KIB
 _GAP = re.compile(r"\s{2,}|\t")
 
 
@@ -128,8 +128,11 @@ class TableSplitter:
             self._layout = layout
 
 
-def _long_lines(body: bytes, least: int) -> int | None:
+def _long_lines(body: bytes, least: int, seen: int) -> int | None:
     """Count lines if all of them are longer than so many bytes and none ends in a blank."""
+    if seen < VECTOR_FROM_BYTES:
+        lines = body[:-1].split(b"\n")
+        return len(lines) if min(map(len, map(bytes.rstrip, lines))) > least else None
     import numpy
 
     data = numpy.frombuffer(body, dtype=numpy.uint8)
@@ -146,10 +149,11 @@ class RowCounter:
         self.lines: LineCounter | None = LineCounter(indexed=indexed, blank=None)
         self._splitter = TableSplitter()
         self._carry = b""
-        self._rows = 0
+        self._rows = self._seen = 0
 
     def feed(self, block: bytes) -> None:
         """Take the next block."""
+        self._seen += len(block)
         # In small steps, since a step with a line to look at is looked at whole.
         for at in range(0, len(block), _STEP_BYTES):
             self._step(self._carry + block[at : at + _STEP_BYTES])
@@ -162,7 +166,7 @@ class RowCounter:
         body = data[:cut]
         # A character has at most four bytes: a line of that many reaches the second column.
         least = self._splitter.second * (1 if body.isascii() else 4)
-        rows = _long_lines(body, least) if least and len(body) > _VECTOR_BYTES else None
+        rows = _long_lines(body, least, self._seen) if least else None
         self._rows += self._splitter.feed(body).counted if rows is None else rows
 
     def finish(self) -> int:
