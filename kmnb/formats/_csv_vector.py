@@ -23,7 +23,9 @@ def excess_lines(body: bytes, delimiter: bytes, quote: bytes) -> int | None:
     import numpy
 
     data = numpy.frombuffer(body, dtype=numpy.uint8)
-    quotes = numpy.flatnonzero(data == quote[0])
+    marks = numpy.flatnonzero((data == quote[0]) | (data == 10))
+    is_quote = data[marks] == quote[0]
+    quotes = marks[is_quote]
     if len(quotes) % 2:
         return None
     if not len(quotes):
@@ -39,9 +41,10 @@ def excess_lines(body: bytes, delimiter: bytes, quote: bytes) -> int | None:
     ended[returns] = data[numpy.minimum(closes[returns] + 2, len(data) - 1)] == 10
     if not (good.all() and ended.all()):
         return None
-    breaks = numpy.flatnonzero(data == 10)
-    inside = numpy.searchsorted(quotes, breaks) % 2 == 1
-    return _filled(data, breaks) - _filled(data, breaks[~inside])
+    inside = numpy.cumsum(is_quote) % 2 == 1
+    breaks = marks[~is_quote]
+    kept = marks[~is_quote & ~inside]
+    return 0 if len(kept) == len(breaks) else _filled(data, breaks) - _filled(data, kept)
 
 
 def _filled(data: Any, breaks: Any) -> int:

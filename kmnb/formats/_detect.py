@@ -101,7 +101,7 @@ def detect(
     plain = _begin(head, codec)
     given = (media_type or "").partition(";")[0].strip().lower()
     given = "" if given in _CODEC_TYPES and codec else given
-    text_encoding = known or guess_encoding(plain)
+    text_encoding = known or ("utf-8" if is_binary(plain) else guess_encoding(plain))
     text = b"".join(Decoder(None, text_encoding).feed(plain)) if text_encoding not in TRANSPARENT else plain
     text = text.removeprefix(b"\xef\xbb\xbf")
     found = format_named(_best(without_section(text), given, (name or "").lower()))

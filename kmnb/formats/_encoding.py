@@ -83,6 +83,10 @@ def _looks_wide(head: bytes) -> str | None:
 
 
 def _legacy(head: bytes) -> str:
+    # The first bad bytes tell as much as all of them.
+    first = _HIGH.search(head)
+    start = max(0, first.start() - 1024) if first else 0
+    head = head[start : start + 16_384]
     multibyte = len(_MULTIBYTE.findall(head))
     runs = _HIGH.findall(_MULTIBYTE.sub(b"", head))
     likely = sum(1 for run in runs if _LEGACY.match(run))

@@ -68,12 +68,21 @@ def _size(source: Source) -> int | None:
 
 
 async def _fed(content: Content, feed: Callable[[bytes], None]) -> AsyncIterator[bytes]:
+    """Give the blocks of content; each is inspected in a worker thread while it is written."""
+    looking: asyncio.Future[None] | None = None
     async with aclosing(blocks(content.source, WINDOW_BYTES)) as walk:
-        async for block in walk:
-            raw = bytes(block)
-            if len(raw) > _IN_THREAD_BYTES:
-                await asyncio.to_thread(feed, raw)
-            else:
-                feed(raw)
-            yield raw
-            advance(len(raw))
+        try:
+            async for block in walk:
+                raw = bytes(block)
+                if looking is not None:
+                    await looking
+                looking = None
+                if len(raw) > _IN_THREAD_BYTES:
+                    looking = asyncio.ensure_future(asyncio.to_thread(feed, raw))
+                else:
+                    feed(raw)
+                yield raw
+                advance(len(raw))
+        finally:
+            if looking is not None:
+                await looking
