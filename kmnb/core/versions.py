@@ -72,6 +72,11 @@ class Counter:
         labels = {name: at for name, at in self.labels.items() if at != number}
         return replace(self, removed=dict(newest), labels=labels)
 
+    def labelled(self, label: str, number: int | None) -> Counter:
+        """The record after a label was put at a version, or taken away where that is None."""
+        labels = {name: at for name, at in self.labels.items() if name != label}
+        return replace(self, labels=labels if number is None else {**labels, label: number})
+
     def emptied(self) -> Counter:
         """The record after every version was removed; no number of them is given out again."""
         return Counter(self.following, self.following, moved_at=self.moved_at)

@@ -119,6 +119,9 @@ def _defaults(values: Mapping[str, Any]) -> dict[str, Any]:
         if name in missing:
             hub = os.environ.get("JUPYTERHUB_USER") if name == "user" else None
             missing[name] = hub or _login()
+    if "app" in missing and "namespace" in values:
+        # Components of one namespace share their named artifacts, those of another do not.
+        missing["app"] = values["namespace"]
     if "session" in missing:
         missing["session"] = values.get("thread") or missing["thread"]
     return missing

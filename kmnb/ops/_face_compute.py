@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
+=======
+from collections.abc import Mapping, Sequence
+>>>>>>> d4f09f2 (Records of named versions: companion as a view, labels and pins, restore, copy, differences)
 from pathlib import Path
 from typing import Any
 
 from kmnb._bridge import blocking, bridged
-from kmnb.core.bounds import OUTPUT_MAX_BYTES, RUN_SECONDS
+from kmnb.core.bounds import CODE_MAX_BYTES, OUTPUT_MAX_BYTES, RUN_SECONDS
 from kmnb.core.keys import join_key
 from kmnb.core.outcome import Outcome
 from kmnb.ops import compute
@@ -21,6 +25,7 @@ from kmnb.ops.materialise import Item, Manifest
 from kmnb.ops.spill import Origin, put_result
 from kmnb.ops.threads import touch_thread
 from kmnb.ops.turn import Turn
+from kmnb.ops.whole import read_whole
 from kmnb.sandbox import Verdict
 
 PROGRAMS = "programs"
@@ -57,11 +62,7 @@ class _Runs:
 
     async def get_program(self, digest: str) -> bytes:
         """Read a program back."""
-        pieces = []
-        async with aclosing(self._context.backend.discussions.stream(self._program(digest))) as walk:  # type: ignore[type-var]
-            async for piece in walk:
-                pieces.append(piece)
-        return b"".join(pieces)
+        return await read_whole(self._context.backend.discussions, self._program(digest), max_bytes=CODE_MAX_BYTES)
 
     def _program(self, digest: str) -> str:
         names = self._context.names

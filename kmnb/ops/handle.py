@@ -57,13 +57,22 @@ class Artifact(HandleFacts, SipMethods, ReadMethods):
         context: What made it; it has the opened store.
         key: Key in its area.
         hooks: The workspace's use cases behind ``keep``, ``hold`` and ``release``.
+        store: Where its bytes are, when it is not an area of the store: views and held copies.
         facts: Further facts, see :class:`~kmnb.ops._handle_facts.HandleFacts`.
     """
 
-    def __init__(self, context: HandleContext, *, key: str, hooks: HandleHooks | None = None, **facts: Any) -> None:
+    def __init__(
+        self,
+        context: HandleContext,
+        *,
+        key: str,
+        hooks: HandleHooks | None = None,
+        store: ObjectArea | None = None,
+        **facts: Any,
+    ) -> None:
         super().__init__(key, **facts)
         self._context, self._hooks = context, hooks
-        self._elsewhere: ObjectArea | None = None
+        self._elsewhere = store
 
     @property
     def _store(self) -> ObjectArea:

@@ -10,9 +10,10 @@ from contextlib import aclosing
 from typing import Any
 
 from kmnb.core.addresses import NamedAddress
+from kmnb.core.companion import custom_text, read_custom
 from kmnb.core.metadata import Attribute, ObjectInfo
 from kmnb.core.versions import Counter
-from kmnb.errors import AlreadyExists, BadRequest, StoreError, VersionConflict
+from kmnb.errors import AlreadyExists, StoreError, VersionConflict
 from kmnb.ops.content import Content, read_content
 from kmnb.ops.context import Context
 from kmnb.ops.events import tell_saved
@@ -23,24 +24,21 @@ from kmnb.ops.numbers import change_counter, read_counter, reserve_number
 from kmnb.ops.store import write_object
 from kmnb.storage._source import blocks
 
-METADATA_MAX_BYTES = 32 * 1024
-"""Largest custom metadata of one version as JSON, in bytes."""
 PREDECESSOR_SECONDS = 30.0
 """How long an append waits for the version before it, whose writer may have died."""
 
 
-def told_of(address: NamedAddress, metadata: Mapping[str, Any] | None) -> dict[str, str]:
-    """Attributes that every version carries: its identity, and the caller's metadata as JSON."""
+def told_of(address: NamedAddress, metadata: Mapping[str, Any] | None, **named: Any) -> dict[str, str]:
+    """Attributes that every version carries: its identity, and the caller's metadata as JSON.
+
+    Raises:
+        BadRequest: The metadata is no JSON object, or too large.
+    """
     told: dict[str, str] = {}
     if not address.is_short:
         told[Attribute.IDENTITY] = json.dumps([address.app, address.user, address.session, address.filename])
-    if metadata:
-        try:
-            text = json.dumps(metadata, ensure_ascii=False, allow_nan=False)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise BadRequest("metadata", f"is no JSON object: {error}") from error
-        if len(text.encode("utf-8", "replace")) > METADATA_MAX_BYTES:
-            raise BadRequest("metadata", f"has more than {METADATA_MAX_BYTES} bytes as JSON", "Store it as data.")
+    text = custom_text(metadata, **named)
+    if text is not None:
         told[Attribute.METADATA] = text
     return told
 
@@ -51,7 +49,7 @@ async def save_version(
     data: Any,
     *,
     media_type: str | None = None,
-    metadata: Mapping[str, Any] | None = None,
+    told: Mapping[str, str],
     expected_version: int | None = None,
 ) -> Artifact:
     """Store the next version of a name.
@@ -61,7 +59,7 @@ async def save_version(
         address: The name.
         data: Text, bytes, a JSON value, a path, a file, or an iterator of bytes or text.
         media_type: MIME type.
-        metadata: Custom metadata, a JSON object.
+        told: Attributes that the caller knows.
         expected_version: Version that must be the latest; None for any.
 
     Raises:
@@ -69,7 +67,6 @@ async def save_version(
         StoreError: The store failed; nothing is visible.
     """
     content = await read_content(data, media_type=media_type, inline_max_bytes=0)
-    told = told_of(address, metadata)
     if expected_version is None:
         return await write_version(context, address, content, told=told)
     version = await _reserve_after(context, address, expected_version)
@@ -158,7 +155,7 @@ async def append_version(context: Context, address: NamedAddress, chunk: Any, *,
 async def _told(context: Context, info: ObjectInfo, *, address: NamedAddress, version: int) -> Artifact:
     """Make the handle of a new version, and tell of it."""
     artifact = named_handle(context, info, address=address, version=version)
-    metadata = json.loads(info.attributes.get(Attribute.METADATA, "{}"))
+    metadata = read_custom(info)
     facts = {name: metadata[name] for name in ("description", "tags", "function_call_id") if name in metadata}
     await tell_saved(context, artifact, address, **facts)
     return artifact
@@ -192,7 +189,7 @@ async def _joined(context: Context, before: ObjectInfo, content: Content) -> Asy
 async def keep_artifact(
     context: Context, artifact: Artifact, address: NamedAddress, *, metadata: Mapping[str, Any] | None = None
 ) -> Artifact:
-    """Copy an artifact to the next version of a name, with its lineage.
+    """Copy an artifact to the next version of a name, with its facts, its metadata and its lineage.
 
     Raises:
         ArtifactNotFound: It is no longer there.
@@ -200,7 +197,7 @@ async def keep_artifact(
     area, info = await artifact.locate()
     lineage = {"source": artifact.uri, "source_digest": info.digest}
     told = {name: value for name, value in info.attributes.items() if name != Attribute.IDENTITY}
-    told |= told_of(address, {**(metadata or {}), "lineage": lineage})
+    told |= told_of(address, {**read_custom(info), **(metadata or {}), "lineage": lineage})
     version = await reserve_number(context, counter_of(address))
     copied = await context.backend.named.put(
         address.version_key(version), area.stream(info.key, info=info), create_only=True, attributes=told

@@ -99,6 +99,11 @@ def test_the_thread_is_the_notebook_where_it_is_known(folder: Path, monkeypatch:
     assert resolve({}).names.session == "relative.ipynb"
 
 
+def test_the_app_is_the_namespace_where_one_is_named() -> None:
+    assert resolve({"namespace": "shop"}).names.app == "shop"
+    assert resolve({"namespace": "shop", "app": "own"}).names.app == "own"
+
+
 def test_the_hub_names_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUPYTERHUB_USER", "hub-user")
     found = resolve({}).names
