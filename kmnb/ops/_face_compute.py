@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import aclosing
-=======
-from collections.abc import Mapping, Sequence
->>>>>>> d4f09f2 (Records of named versions: companion as a view, labels and pins, restore, copy, differences)
 from pathlib import Path
 from typing import Any
 
