@@ -8,8 +8,9 @@ from typing import Any
 
 from kmnb.core.bounds import MIB
 from kmnb.core.display import visible
+from kmnb.core.shape import text_of
 from kmnb.errors import KmnbError
-from kmnb.sips._compare import number_of, text_of
+from kmnb.sips._compare import number_of
 
 EXACT_BYTES = 2 * MIB
 """Up to this size all rows are looked at; of larger content a sample."""

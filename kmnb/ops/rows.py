@@ -15,9 +15,10 @@ from typing import Any
 
 from kmnb.core.bounds import MIB
 from kmnb.core.display import size_text
+from kmnb.core.shape import text_of
 from kmnb.errors import BoundExceeded
 from kmnb.ops._row_walk import RowWalk
-from kmnb.sips._compare import number_of, text_of
+from kmnb.sips._compare import number_of
 from kmnb.sips._where import parse_where
 
 SCAN_MAX_BYTES = 8 * MIB
