@@ -8,19 +8,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kmnb._connect import connect, open_store
+    from kmnb import contract as contract
+    from kmnb import integrations as integrations
+    from kmnb import sandbox as sandbox
+    from kmnb import testing as testing
+    from kmnb._connect import connect, connect_async, open_store, open_store_async
     from kmnb.errors import KmnbError
 
 __version__ = "0.1.0"
 
 _WHERE = {
     "connect": "kmnb._connect",
+    "connect_async": "kmnb._connect",
     "open_store": "kmnb._connect",
+    "open_store_async": "kmnb._connect",
     "KmnbError": "kmnb.errors",
 }
 _MODULES = frozenset({"contract", "errors", "integrations", "sandbox", "testing"})
 
-__all__ = ["KmnbError", "__version__", "connect", "open_store"]
+__all__ = ["KmnbError", "__version__", "connect", "connect_async", "open_store", "open_store_async"]
 
 
 def __getattr__(name: str) -> Any:

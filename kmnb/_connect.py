@@ -102,3 +102,11 @@ def open_store(url: str, **options: Any) -> Store:
     from kmnb import storage
 
     return storage.open_store(url, **options)
+
+
+async def open_store_async(url: str, **options: Any) -> Store:
+    """Coroutine twin of :func:`open_store`, safe to await on any loop."""
+    from kmnb.storage import open_backend
+    from kmnb.storage._store import Store
+
+    return Store(await _bridge.bridge(open_backend(url, **options)))

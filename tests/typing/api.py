@@ -37,6 +37,16 @@ def storing(ws: Workspace) -> None:
     ws.delete(art.key)
 
 
+def talking(ws: Workspace) -> None:
+    """Results and outcomes are published; a discussion is read with its handles."""
+    ws.publish(ws.spill("text", tool="kubectl"), text="all pods")
+    ws.publish(ws.run("print(1)"))
+    for message in ws.discussion("t1"):
+        assert_type(message.text, str)
+        for art in message.artifacts:
+            assert_type(art, Artifact)
+
+
 def naming(ws: Workspace) -> None:
     """Named artifacts have versions."""
     art = ws.save("report.csv", "a,b\n1,2\n", media_type="text/csv", metadata={"by": "me"})
@@ -101,15 +111,22 @@ def computing(ws: Workspace, art: Artifact) -> None:
         ws.run("print(1)")
 
 
-def collecting(ws: Workspace) -> None:
-    """Threads open and close; the sweep reports."""
+def collecting(ws: Workspace, art: Artifact) -> None:
+    """Threads open and close; the sweep reports; holds delay it; what is kept stays."""
     ws.open_thread("t2")
+    art.hold("still needed")
+    art.release()
+    assert_type(art.keep("pods.json"), Artifact)
     ws.close_thread("t2")
     ws.sweep(dry_run=True)
 
 
-async def awaiting(ws: Workspace, art: Artifact) -> None:
+async def awaiting(art: Artifact) -> None:
     """Every call that moves data has a twin to await."""
+    ws = await kmnb.connect_async("memory://", thread="t1")
+    assert_type(ws, Workspace)
+    store = await kmnb.open_store_async("memory://")
+    await store.put_async("a/b/c/d/e-0", b"x")
     assert_type(await art.head_async(5), Slice)
     assert_type(await ws.get_async("a/b/c/d/e-0"), Artifact)
     async for each in ws.list_async():
@@ -126,8 +143,26 @@ def storing_bytes() -> None:
 
 
 def opening(art: Artifact) -> BinaryIO:
-    """An artifact can be read like a file."""
+    """An artifact can be read like a file, copied to one, and turned into a frame."""
+    art.download("pods.json")
+    art.materialise("artifacts")
+    assert_type(art.to_pandas(["name"], max_bytes=1_000_000), pandas.DataFrame)
     return art.open()
+
+
+def trusting(out: Outcome) -> bool:
+    """Numbers in a text are checked against receipts."""
+    checked = kmnb.contract.check("There are 9 pods.", [out.receipt], strict=True)
+    for number in checked.numbers:
+        assert_type(number.text, str)
+    return checked.ok
+
+
+def isolating() -> None:
+    """The sandbox works without a store."""
+    assert_type(kmnb.sandbox.run("print(1)", timeout_seconds=5), Outcome)
+    assert_type(kmnb.sandbox.validate("print(1)", language="python").valid, bool)
+    assert_type(kmnb.sandbox.doctor().level, int)
 
 
 def failing(ws: Workspace) -> str:
