@@ -174,6 +174,30 @@ def test_a_full_bucket_says_so_and_keeps_what_it_has(server: NatsServer) -> None
     run(story())
 
 
+def test_a_server_without_room_says_so_and_keeps_what_it_has() -> None:
+    server = NatsServer()
+    server.stop()
+    server._jetstream = False
+    server._config = f'jetstream {{ store_dir: "{server.folder / "data"}", max_file_store: 8MB }}'
+    server.start()
+
+    async def story() -> None:
+        backend = await open_backend(fresh(server.url))
+        area = backend.discussions
+        await area.put("kept", bytes(MIB))
+        with pytest.raises(StoreError, match="the store is full"):
+            await area.put("big", bytes(12 * MIB))
+        await area.put("small", bytes(MIB))
+        assert await keys(area) == ["kept", "small"]
+        assert await read(area, "kept") == bytes(MIB)
+        await backend.close()
+
+    try:
+        run(asyncio.wait_for(story(), 20))
+    finally:
+        server.close()
+
+
 def test_a_small_max_payload_of_the_server_is_respected_or_named() -> None:
     server = NatsServer("max_payload: 64KB")
 

@@ -87,11 +87,15 @@ class ChunkSender:
         if self._failure is not None:
             raise self._failure
         self._changed.clear()
+        seconds = self._patience()
         try:
-            async with asyncio.timeout(STALL_SECONDS):
+            async with asyncio.timeout(seconds):
                 await self._changed.wait()
         except TimeoutError:
-            raise Broken(f"no acknowledgement for {STALL_SECONDS:g} s") from None
+            raise Broken(f"no acknowledgement for {seconds:g} s") from None
+
+    def _patience(self) -> float:
+        return min(STALL_SECONDS, self._bucket.link.address.request_seconds)
 
     def _held_lane(self) -> Lane:
         if self._lane is None or self._lane.error is not None:
@@ -122,11 +126,12 @@ class ChunkSender:
     async def _store_alone(self, number: int, message_id: str) -> int:
         self._alone = asyncio.get_running_loop().create_future()
         self._publish(number, message_id)
+        seconds = self._patience()
         try:
-            async with asyncio.timeout(STALL_SECONDS):
+            async with asyncio.timeout(seconds):
                 return await self._alone
         except TimeoutError:
-            raise Broken(f"no acknowledgement for {STALL_SECONDS:g} s") from None
+            raise Broken(f"no acknowledgement for {seconds:g} s") from None
         finally:
             self._alone = None
 
