@@ -117,8 +117,8 @@ class ObjectWriter:
                 if loop.time() - since > limit:
                     shown = self.bucket.link.address.shown
                     reason = f"{shown} did not take it in time: {error}"
-                    step = "Is the server up, and is there room on its disk?"
-                    raise StoreUnavailable(self.thing, reason, step, server=shown) from error
+                    advice = "Is the server up, and is there room on its disk?"
+                    raise StoreUnavailable(self.thing, reason, advice, server=shown) from error
                 await asyncio.sleep(PAUSE_SECONDS)
 
     async def _ensure_lane(self) -> None:
