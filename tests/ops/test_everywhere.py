@@ -124,4 +124,4 @@ def test_settings_tell_where_each_value_comes_from(names: dict[str, Any], monkey
     assert origins["crew"] == ("from-env", "environment KMNB_CREW")
     assert origins["thread"] == ("from-config", "call (config)")
     assert origins["session"] == ("from-config", "default")
-    assert origins["app"] == ("kmnb", "default")
+    assert origins["app"] == ("n", "default")
