@@ -177,14 +177,22 @@ class Host:
             with contextlib.suppress(OSError):
                 os.killpg(group, signal.SIGKILL)
         self._groups.clear()
-        for waiting in self._waiting.values():
-            if not waiting.done():
-                waiting.set_exception(SandboxUnavailable("the spawner", "ended", "Run the program again."))
-        self._waiting.clear()
+        self._fail_waiting()
         if self._process is not None:
             self._process.kill()
             self._process.wait()
         self._process = self._control = None
+
+    def _fail_waiting(self) -> None:
+        gone = SandboxUnavailable("the spawner", "ended", "Run the program again.")
+        everyone: list[asyncio.Future[Any]] = [*self._waiting.values(), *self.begun.values()]
+        for waiting in everyone:
+            if not waiting.done():
+                waiting.set_exception(gone)
+                # Nobody may be waiting any more, which is no fault.
+                waiting.exception()
+        self._waiting.clear()
+        self.begun.clear()
 
     def submit(self, message: dict[str, Any], descriptors: Sequence[int] = ()) -> tuple[int, Answer]:
         """Send a request to a spawner that runs.
@@ -232,6 +240,7 @@ class Host:
             control.close()
         if process is not None:
             await asyncio.to_thread(_wait_or_kill, process)
+        self._fail_waiting()
 
 
 def _interpreter() -> str:

@@ -156,7 +156,8 @@ def _bind(source: str, target: str, *, keep_devices: bool = False) -> None:
         os.makedirs(target, exist_ok=True)
     elif os.path.exists(source):
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
+        if not os.path.lexists(target):
+            os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
     else:
         return
     linux.mount(source, target, flags=linux.BIND | (0 if keep_devices else linux.REC))

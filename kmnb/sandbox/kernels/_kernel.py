@@ -68,7 +68,11 @@ class Kernel:
         if self.alive:
             self.host.end(self.number, reason)
         try:
-            message, descriptors = await asyncio.shield(self.ended)
+            try:
+                message, descriptors = await asyncio.shield(self.ended)
+            except SandboxUnavailable:
+                # The spawner is gone, and all of its runs with it.
+                return {"status": -9, "reason": reason}, ()
             return message, await take_output(self.host, message, descriptors, output=output, limits=self.limits)
         finally:
             await asyncio.to_thread(shutil.rmtree, self.artifacts, ignore_errors=True)
@@ -81,7 +85,15 @@ async def start_kernel(host: Host, limits: Limits) -> Kernel:
         SandboxUnavailable: It could not be started.
     """
     await host.start()
-    artifacts = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="kmnb-cell-", dir=short_parent()))
+    artifacts = Path(tempfile.mkdtemp(prefix="kmnb-cell-", dir=short_parent()))
+    try:
+        return await _start(host, limits, artifacts)
+    except BaseException:
+        shutil.rmtree(artifacts, ignore_errors=True)
+        raise
+
+
+async def _start(host: Host, limits: Limits, artifacts: Path) -> Kernel:
     os.chmod(artifacts, 0o755)  # noqa: S103 - a kernel with a user of its own reads it
     key = secrets.token_hex(16)
     connection = {**PORTS, "key": key, "signature_scheme": "hmac-sha256", "kernel_name": "kmnb-sandbox"}
@@ -89,15 +101,7 @@ async def start_kernel(host: Host, limits: Limits) -> Kernel:
         "op": "run", "mode": "kernel", "filename": "", "command": None, "limits": limits.as_dict(), "output": True,
         "artifacts": str(artifacts), "parent": short_parent(), "facts": {"connection": connection},
     }  # fmt: skip
-    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        number, ended = host.submit(message, [null, null, null])
-    finally:
-        os.close(null)
-    begun = host.begun[number] = asyncio.get_running_loop().create_future()
-    folder = await begun
-    if folder is None:
-        raise SandboxUnavailable("this kernel", "has no folder for its sockets")
+    number, ended, folder = await submit_kernel(host, message)
     client = CellClient({**connection, "transport": "ipc", "ip": os.path.join(folder, "k", "s")})
     kernel = Kernel(host, number, ended, folder, artifacts, client, limits)
     try:
@@ -106,6 +110,31 @@ async def start_kernel(host: Host, limits: Limits) -> Kernel:
         await kernel.end("setup")
         raise
     return kernel
+
+
+async def submit_kernel(host: Host, message: dict[str, Any]) -> tuple[int, Answer, str]:
+    """Have a kernel started, with its standard streams at nothing.
+
+    Returns:
+        Its number, what tells its end, and its folder on the host.
+
+    Raises:
+        SandboxUnavailable: It could not be started.
+    """
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        number, ended = host.submit(message, [null, null, null])
+    finally:
+        os.close(null)
+    begun = host.begun[number] = asyncio.get_running_loop().create_future()
+    try:
+        folder = await begun
+    except BaseException:
+        host.end(number, "setup")
+        raise
+    if folder is None:
+        raise SandboxUnavailable("this kernel", "has no folder for its sockets")
+    return number, ended, folder
 
 
 async def _until_ready(kernel: Kernel) -> None:

@@ -57,8 +57,11 @@ class Pool:
                 reads, library = await asyncio.to_thread(package_paths, (*KERNEL_PACKAGES, *self.packages))
             except ValueError as error:
                 raise SandboxUnavailable("kernels", str(error), "pip install 'kmnb[lab]'") from error
-            self.host = Host(self.engines, self.landlock_abi, kernel=True, reads=reads, library=library)
+            host = Host(self.engines, self.landlock_abi, kernel=True, reads=reads, library=library)
+            await host.start()
+            # After the spawner's own farewell was registered, so that it comes before it.
             on_exit(self.close)
+            self.host = host
         await self.host.start()
         return self.host
 

@@ -21,7 +21,7 @@ from kmnb.sandbox._api import check_level
 from kmnb.sandbox._host import Answer, Host
 from kmnb.sandbox._limits import Limits
 from kmnb.sandbox._supervise import take_output
-from kmnb.sandbox.kernels._kernel import PORTS, short_parent
+from kmnb.sandbox.kernels._kernel import PORTS, short_parent, submit_kernel
 from kmnb.sandbox.kernels._pool import KERNEL_LIMITS
 
 FILE = "connection.json"
@@ -111,16 +111,8 @@ class SandboxProvisioner(KernelProvisionerBase):
             "op": "run", "mode": "command", "filename": FILE, "command": command, "output": False, "artifacts": None,
             "limits": Limits(**KERNEL_LIMITS).as_dict(), "parent": short_parent(), "facts": facts,
         }  # fmt: skip
-        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-        try:
-            self.number, self._ended = self.host.submit(message, [null, null, null])
-        finally:
-            os.close(null)
-        begun = self.host.begun[self.number] = asyncio.get_running_loop().create_future()
-        folder = await begun
-        if folder is None:
-            raise SandboxUnavailable("this kernel", "has no folder for its sockets")
-        return str(folder)
+        self.number, self._ended, folder = await submit_kernel(self.host, message)
+        return folder
 
     async def _follow(self) -> None:
         """Note how the kernel ends."""
@@ -138,9 +130,19 @@ class SandboxProvisioner(KernelProvisionerBase):
 
 
 def _environment() -> list[str]:
-    """Folders of this environment that a person's notebook needs: its packages, read-only."""
-    found = [os.path.realpath(sys.prefix), *(one for one in sys.path if one and Path(one).is_dir())]
-    return [one for one in dict.fromkeys(found) if one not in ("/", "/usr", os.path.expanduser("~"))]
+    """Folders of this environment that a person's notebook needs: interpreter and packages, read-only."""
+    packages = [one for one in sys.path if Path(one).name in ("site-packages", "dist-packages") and Path(one).is_dir()]
+    own = [os.path.realpath(sys.prefix)] if sys.prefix != sys.base_prefix else []
+    return list(dict.fromkeys([*own, *map(os.path.realpath, packages), *_links(sys.executable)]))
+
+
+def _links(path: str) -> list[str]:
+    """What a virtual environment's interpreter leads to, link by link."""
+    found: list[str] = []
+    while os.path.islink(path) and len(found) < 10:
+        path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
+        found.append(path)
+    return found
 
 
 def _visible(variables: dict[str, str]) -> dict[str, str]:
