@@ -98,6 +98,8 @@ async def _run(
     check_level(isolation, required_level)
     folder = _folder(artifacts_folder)
     check_paths(code, isolation, folder)
+    if host.own_user:
+        check_reachable(folder)
     reads, library = await asyncio.to_thread(package_paths, packages) if packages else ((), ())
     program = Program(
         source,
@@ -187,6 +189,18 @@ def check_paths(code: str, isolation: Isolation, folder: Path | None) -> None:
         return
     step = "Open files below os.environ['KMNB_ARTIFACTS'] ($KMNB_ARTIFACTS in bash): the same layout."
     raise BadRequest("/artifacts", f"cannot be provided at isolation level {isolation.level}", step)
+
+
+def check_reachable(folder: Path | None) -> None:
+    """Tell before the run when its own user cannot get to the artifacts.
+
+    Raises:
+        BadRequest: With the folder that stands in the way.
+    """
+    for one in (folder, *folder.parents) if folder is not None else ():
+        if not one.stat().st_mode & 0o001:
+            step = f"Let others pass: chmod o+x {one}"
+            raise BadRequest(f"folder {str(folder)!r}", f"cannot be reached by the run's own user through {one}", step)
 
 
 @cache

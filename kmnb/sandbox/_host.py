@@ -52,6 +52,8 @@ class Host:
     """What runs get; None before the first start."""
     guarantees: frozenset[str] = frozenset()
     """Guarantees that were tried and held, by the names of the attack probes."""
+    own_user: bool = False
+    """Whether runs meet this machine's folders as a user of their own, with no more rights than everybody."""
     interpreter: str = ""
     """Implementation and version of Python inside."""
     _process: subprocess.Popen[bytes] | None = None
@@ -129,6 +131,7 @@ class Host:
         )
         self.guarantees = frozenset(message["guarantees"])
         self.interpreter = message["interpreter"]
+        self.own_user = message["own_user"]
 
     def _hear(self) -> None:
         """Take what the spawner says; called by the loop."""

@@ -10,7 +10,7 @@ import platform
 import struct
 from collections.abc import Mapping
 
-from kmnb.sandbox.inner.filter import ALLOW, ENOSYS, KILL, Rule, Test
+from kmnb.sandbox.inner.filter import ALLOW, ENOSYS, KILL, Condition, Rule
 from kmnb.sandbox.inner.syscalls import AUDIT_ARCH, HIGHEST, X32_BIT, number
 
 LOAD, AND, RETURN = 0x20, 0x54, 0x06
@@ -62,7 +62,7 @@ def _block(rule: Rule) -> list[Instruction]:
     return [*code, (RETURN, 0, 0, rule.otherwise)]
 
 
-def _comparison(test: Test) -> list[Instruction]:
+def _comparison(test: Condition) -> list[Instruction]:
     skip = (0, 1) if test.same else (1, 0)
     return [
         (LOAD, 0, 0, ARGUMENTS_AT + 8 * test.argument),

@@ -20,7 +20,7 @@ EPERM, EACCES, ENOSYS = PRETEND | errno.EPERM, PRETEND | errno.EACCES, PRETEND |
 ENOTTY, EOPNOTSUPP = PRETEND | errno.ENOTTY, PRETEND | errno.EOPNOTSUPP
 
 
-class Test(NamedTuple):
+class Condition(NamedTuple):
     """One look at an argument's lower 32 bits; the kernel itself reads no more of those that are named here."""
 
     argument: int
@@ -38,7 +38,7 @@ class Test(NamedTuple):
 class Rule(NamedTuple):
     """What becomes of one system call."""
 
-    tests: tuple[Test, ...]
+    tests: tuple[Condition, ...]
     """Tried in order; the first that holds decides."""
     otherwise: int
     """What it gets when none does."""
@@ -64,7 +64,7 @@ def _all(names: str, answer: int) -> dict[str, Rule]:
 
 def _unless(argument: int, values: Iterable[int], answer: int) -> Rule:
     """Allow a call only with one of these values in an argument."""
-    return Rule(tuple(Test(argument, 0xFFFFFFFF, value, True, ALLOW) for value in values), answer)
+    return Rule(tuple(Condition(argument, 0xFFFFFFFF, value, True, ALLOW) for value in values), answer)
 
 
 SURFACE = {
@@ -106,14 +106,14 @@ TERMINAL_QUESTIONS = (0x5401, 0x802C542A, 0x5413, 0x540F, 0x541B, 0x5421, 0x5450
 
 ARGUMENTS = {
     # A child of the server instead of its own (CLONE_PARENT) would be left as a zombie.
-    "clone": Rule((Test(0, NEW_NAMESPACES | CLONE_PARENT, 0, False, EPERM),), ALLOW),
+    "clone": Rule((Condition(0, NEW_NAMESPACES | CLONE_PARENT, 0, False, EPERM),), ALLOW),
     # All other requests: typing for others (TIOCSTI), attributes of files, owners of signals, device control.
     "ioctl": _unless(1, TERMINAL_QUESTIONS, ENOTTY),
     # Whoever clears it would outlive a spawner that was killed.
-    "prctl": Rule((Test(0, 0xFFFFFFFF, 1, True, EPERM),), ALLOW),
+    "prctl": Rule((Condition(0, 0xFFFFFFFF, 1, True, EPERM),), ALLOW),
     # Only the caller's own process: same-user processes outside could be crippled without a signal.
-    "setpriority": Rule((Test(0, 0xFFFFFFFF, 2, True, EPERM), Test(1, 0xFFFFFFFF, 0, False, EPERM)), ALLOW),
-    "ioprio_set": Rule((Test(0, 0xFFFFFFFF, 3, True, EPERM), Test(1, 0xFFFFFFFF, 0, False, EPERM)), ALLOW),
+    "setpriority": Rule((Condition(0, 0xFFFFFFFF, 2, True, EPERM), Condition(1, 0xFFFFFFFF, 0, False, EPERM)), ALLOW),
+    "ioprio_set": Rule((Condition(0, 0xFFFFFFFF, 3, True, EPERM), Condition(1, 0xFFFFFFFF, 0, False, EPERM)), ALLOW),
     "prlimit64": _unless(0, (0,), EPERM),
     "sched_setaffinity": _unless(0, (0,), EPERM),
     # libzmq names its own threads here and aborts on a refusal (zeromq/libzmq, thread.cpp).
@@ -129,13 +129,15 @@ PROGRAM_SOCKETS = {
 KERNEL_SOCKETS = {
     # libzmq survives EOPNOTSUPP where it aborts on EPERM and EAFNOSUPPORT (ip_resolver.cpp).
     "socket": Rule(
-        (Test(0, 0xFFFFFFFF, UNIX, False, EOPNOTSUPP), Test(1, TYPE_BITS, STREAM, False, EOPNOTSUPP)), ALLOW
+        (Condition(0, 0xFFFFFFFF, UNIX, False, EOPNOTSUPP), Condition(1, TYPE_BITS, STREAM, False, EOPNOTSUPP)), ALLOW
     ),
 }
 """A kernel may wait for clients on Unix sockets; it reaches nobody by itself."""
 PAIRS = {
     # A datagram socket, though it has a partner, can send to any path.
-    "socketpair": Rule((Test(0, 0xFFFFFFFF, UNIX, False, EACCES), Test(1, TYPE_BITS, DATAGRAM, True, EACCES)), ALLOW),
+    "socketpair": Rule(
+        (Condition(0, 0xFFFFFFFF, UNIX, False, EACCES), Condition(1, TYPE_BITS, DATAGRAM, True, EACCES)), ALLOW
+    ),
 }
 """Two ends in one hand."""
 
@@ -153,14 +155,14 @@ OLD_SIGNALS = {
     # To the own group (0), and the leader to itself: a filter cannot know other members.
     **_all("tkill rt_sigqueueinfo pidfd_open pidfd_send_signal", EPERM),
     # F_SETOWN, F_SETSIG, F_SETOWN_EX: the kernel would send the signal for the program.
-    "fcntl": Rule(tuple(Test(1, 0xFFFFFFFF, command, True, EPERM) for command in (8, 10, 15)), ALLOW),
+    "fcntl": Rule(tuple(Condition(1, 0xFFFFFFFF, command, True, EPERM) for command in (8, 10, 15)), ALLOW),
 }
 """Refused where Landlock is too old to keep signals inside (before version 6)."""
 OLD_TRUNCATION = {
     **_all("truncate", EACCES),
     # Emptying a file that is opened for reading only.
-    "open": Rule((Test(1, 0o1003, 0o1000, True, EACCES),), ALLOW),
-    "openat": Rule((Test(2, 0o1003, 0o1000, True, EACCES),), ALLOW),
+    "open": Rule((Condition(1, 0o1003, 0o1000, True, EACCES),), ALLOW),
+    "openat": Rule((Condition(2, 0o1003, 0o1000, True, EACCES),), ALLOW),
     # Its flags lie in memory.
     **_all("openat2", ENOSYS),
 }

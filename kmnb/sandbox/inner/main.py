@@ -88,6 +88,7 @@ def choose(options: dict[str, Any], places: Places, users: Users) -> tuple[Engin
         "interpreter": f"{platform.python_implementation().lower()} {platform.python_version()}",
         "layers": _layers(engine, users),
         "missing": missing + reasons,
+        "own_user": users.first is not None and not engine.contained,
         "guarantees": sorted(set(selftest.ALL) - set(through)),
     }
 

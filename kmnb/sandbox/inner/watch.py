@@ -10,6 +10,8 @@ from typing import Any
 PAGE = os.sysconf("SC_PAGE_SIZE")
 EVERY_SECONDS = 0.1
 """Pause between two looks; a program can overshoot by what it takes in that time."""
+DEPTH_MAX = 200
+"""Deepest folder that is looked into: the cost of a path grows with its length."""
 
 Process = tuple[int, int, int]
 """Parent, process group, and resident bytes."""
@@ -67,17 +69,23 @@ def excess(
 
 
 def _folder_use(folder: str, most: int) -> tuple[int, int]:
-    """Bytes on disk and number of files below a folder; it stops counting past the most."""
-    size, count, waiting = 0, 0, [folder]
+    """Bytes on disk and number of files below a folder; it stops counting past the most.
+
+    Folders that lie deeper than is looked count as too many, since anything could hide there.
+    """
+    size, count, waiting = 0, 0, [(folder, 0)]
     while waiting and count <= most:
+        path, depth = waiting.pop()
+        if depth > DEPTH_MAX:
+            return size, most + 1
         try:
-            with os.scandir(waiting.pop()) as entries:
+            with os.scandir(path) as entries:
                 for entry in entries:
                     count += 1
                     state = entry.stat(follow_symlinks=False)
                     size += state.st_blocks * 512
                     if stat.S_ISDIR(state.st_mode):
-                        waiting.append(entry.path)
+                        waiting.append((entry.path, depth + 1))
         except OSError:
             continue
     return size, count

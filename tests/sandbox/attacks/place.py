@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from kmnb.sandbox.inner import linux
 from kmnb.sandbox.inner.assemble import assemble
-from kmnb.sandbox.inner.filter import ALLOW, ENOSYS, EPERM, NEW_NAMESPACES, Rule, Test, _all
+from kmnb.sandbox.inner.filter import ALLOW, ENOSYS, EPERM, NEW_NAMESPACES, Condition, Rule, _all
 
 USER = 1000
 DOCKER_CAPABILITIES = (0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 27, 29, 31)
@@ -29,7 +29,7 @@ MOBY = {
     **_all("init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff", EPERM),
     **_all("io_uring_setup io_uring_enter io_uring_register open_by_handle_at quotactl acct", EPERM),
     **_all("clone3", ENOSYS),
-    "clone": Rule((Test(0, NEW_NAMESPACES, 0, False, EPERM),), ALLOW),
+    "clone": Rule((Condition(0, NEW_NAMESPACES, 0, False, EPERM),), ALLOW),
 }
 """What moby's profile refuses to a container without further capabilities, of the calls that matter here."""
 

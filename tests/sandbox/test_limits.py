@@ -1,0 +1,64 @@
+"""Every named limit ends a run, or makes it fail, and the Outcome names it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+FLOOD = "import os\nwhile True: os.write(1, b'x' * 65536)"
+CASES = {
+    "timeout": ("import time; print('early'); time.sleep(30)", {}, 0.4),
+    "cpu": ("while True: pass", {"cpu_seconds": 1}, 20),
+    "output": (FLOOD, {"written_bytes": 1 << 20}, 20),
+    "open-files": ("x = [open('/dev/null') for _ in range(500)]", {}, 20),
+    "file-size": ("open('big', 'wb').write(b'x' * (2 << 20))", {"file_bytes": 1 << 20}, 20),
+    "processes": ("import os, time\nwhile True:\n if os.fork() == 0: time.sleep(20)", {"processes": 8}, 20),
+}
+
+
+@pytest.mark.parametrize("reason", CASES)
+def test_a_limit_is_the_reason_of_the_end(run: Any, reason: str) -> None:
+    code, limits, seconds = CASES[reason]
+    outcome = run(code, timeout_seconds=seconds, limits=limits)
+    assert (outcome.reason, outcome.ok) == (reason, False), outcome.stderr
+    assert outcome.exit_code == (-1 if reason == "timeout" else outcome.exit_code) != 0
+
+
+def test_the_address_space_of_a_process_is_bounded(run: Any) -> None:
+    outcome = run("x = bytearray(800 << 20)")
+    assert (outcome.reason, outcome.exit_code) == ("memory", 1)
+
+
+def test_the_memory_of_all_processes_together_is_bounded(run: Any) -> None:
+    code = "import os, time\nfor _ in range(6):\n if os.fork() == 0: break\nx = b'x' * (60 << 20)\ntime.sleep(20)"
+    outcome = run(code, limits={"memory_bytes": 200 << 20})
+    assert (outcome.reason, outcome.exit_code) == ("memory", -9)
+
+
+def test_files_together_are_bounded(run: Any) -> None:
+    code = "import time\nfor i in range(100):\n open(f'f{i}', 'wb').write(b'x' * (1 << 20))\n time.sleep(.02)"
+    assert run(code, limits={"disk_bytes": 8 << 20}).reason == "disk"
+
+
+def test_files_without_a_name_count(run: Any) -> None:
+    code = (
+        "import os, time\nfor i in range(100):\n f = os.open(f'f{i}', os.O_CREAT | os.O_RDWR); os.unlink(f'f{i}')\n"
+        " os.write(f, b'x' * (1 << 20)); time.sleep(.02)"
+    )
+    assert run(code, limits={"disk_bytes": 8 << 20}).reason == "disk"
+
+
+def test_what_was_printed_before_the_limit_is_kept(run: Any) -> None:
+    outcome = run(CASES["timeout"][0], timeout_seconds=0.4)
+    assert (outcome.stdout, outcome.timed_out) == ("early\n", True)
+
+
+def test_a_signal_is_told(run: Any) -> None:
+    outcome = run("import os, signal; os.kill(os.getpid(), signal.SIGTERM); import time; time.sleep(5)")
+    assert (outcome.reason, outcome.exit_code) == ("signal", -15)
+
+
+def test_the_limits_stand_in_the_receipt(run: Any) -> None:
+    receipt = run("print(1)", limits={"processes": 9}).receipt
+    assert (receipt.limits["processes"], receipt.limits["timeout_seconds"]) == (9, 30)
