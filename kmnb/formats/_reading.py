@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
-from kmnb.core.records import Batch, Dialect, FormatPlugin, Splitter
+from kmnb.core.records import Batch, Dialect, FormatPlugin, Problem, Splitter
 from kmnb.formats._detect import HEAD_BYTES, Detection, detect, format_named
 from kmnb.formats._sections import SectionFilter
 
@@ -40,6 +40,7 @@ class ContentReader:
         self._pending: list[bytes] = []
         self._held = 0
         self.found: Detection | None = None
+        self.problems: list[Problem] = []
 
     @property
     def format(self) -> FormatPlugin | None:
@@ -82,10 +83,15 @@ class ContentReader:
         for text in self.last_blocks():
             yield self._as_json(text)
         if self._converter is not None:
-            yield _lines(self._converter.finish())
+            yield self._lines(self._converter.finish())
 
     def _as_json(self, text: bytes) -> bytes:
-        return text if self._converter is None else _lines(self._converter.feed(text))
+        return text if self._converter is None else self._lines(self._converter.feed(text))
+
+    def _lines(self, batch: Batch) -> bytes:
+        """Write converted documents one a line; those that could not be converted are told in :attr:`problems`."""
+        self.problems += batch.problems
+        return b"".join(row + b"\n" for row in batch.rows)
 
     def _begin(self) -> bytes:
         data = b"".join(self._pending)
@@ -116,7 +122,3 @@ class ContentReader:
         if part := self._sections.finish():
             yield self._splitter.feed(part)
         yield self._splitter.finish()
-
-
-def _lines(batch: Batch) -> bytes:
-    return b"".join(row + b"\n" for row in batch.rows)

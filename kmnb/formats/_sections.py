@@ -11,7 +11,7 @@ import re
 from kmnb.core.bounds import KIB
 from kmnb.errors import BadRequest, clip
 
-_LINE = rb"\[(?!(?:null|true|false)\])([A-Za-z_][\w.:/-]*)\][ \t]*\r?"
+_LINE = rb"\[(?!(?:null|true|false|NaN|Infinity)\])([A-Za-z_][\w.:/-]*)\][ \t]*\r?"
 _FIRST_LINE = re.compile(rb"(?:\xef\xbb\xbf)?" + _LINE + rb"\Z")
 _SECTION_LINES = re.compile(rb"^(?:\xef\xbb\xbf)?" + _LINE + rb"$", re.MULTILINE)
 _LINE_MAX = 4 * KIB

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from kmnb.core.bounds import KIB, MIB
 from kmnb.core.metadata import Attribute, ObjectInfo
 from kmnb.core.ranges import Facts, Plan
-from kmnb.core.records import Dialect
+from kmnb.core.records import Dialect, Problem
 from kmnb.core.slice import Slice
 from kmnb.formats._detect import Detection, detect, read_label
 from kmnb.formats._encoding import TRANSPARENT
@@ -210,7 +211,7 @@ class Feeding:
                     await run.feed(sections.feed(block))
                     self.scanned += len(block)
                 await run.feed(sections.finish())
-            return await run.finish(ended=ended)
+            return _with_problems(await run.finish(ended=ended), content.problems)
         finally:
             await run.close()
 
@@ -221,6 +222,14 @@ _DIALECT = ("encoding", "delimiter", "quote", "header", "section", "strict")
 def _number(info: ObjectInfo, name: Attribute) -> int | None:
     text = info.attributes.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def _with_problems(answer: Slice, found: Sequence[Problem]) -> Slice:
+    """Add documents that were left out before the query saw them."""
+    if not found:
+        return answer
+    first = (*found, *answer.problems)[:20]
+    return replace(answer, skipped=answer.skipped + len(found), problems=first)
 
 
 def _end(run: Any) -> None:
