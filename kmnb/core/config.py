@@ -34,7 +34,9 @@ SETTINGS = Operation(
         Param("crew", "text", "Crew of the keys.", CREWLESS),
         Param("thread", "text", "Discussion thread; without one the notebook's path, else 'default'."),
         Param("agent", "text", "Producing agent; without one the login name."),
-        Param("app", "text", "Application of named artifacts in scope namespace; without one a given namespace.", "kmnb"),
+        Param(
+            "app", "text", "Application of named artifacts in scope namespace; without one a given namespace.", "kmnb"
+        ),
         Param("user", "text", "User of named artifacts; without one the login name."),
         Param("session", "text", "Session of named artifacts; without one the thread."),
         Param("component", "text", "Component that owns the named artifacts in scope component."),
