@@ -89,3 +89,27 @@ def open_notebook(page: Page, server: Server, path: str) -> None:
 def run_all(page: Page) -> None:
     """Run every cell."""
     page.evaluate(RUN_ALL)
+
+
+def use_theme(page: Page, name: str) -> None:
+    """Switch the theme of the running page, as a person would."""
+    page.evaluate("name => { void window.jupyterapp.commands.execute('apputils:change-theme', {theme: name}); }", name)
+    page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=name)
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
+
+
+AXE_RUN = """async node => {
+  const found = await axe.run(node, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']});
+  return found.violations.map(v => [v.id, v.impact, v.nodes.map(n => n.html.slice(0, 160) + ' ' + n.failureSummary)]);
+}"""
+
+
+def violations(page: Page, shown: Any) -> list[Any]:
+    """What axe finds wrong with a part of the page."""
+    import axe_playwright_python
+
+    if not page.evaluate("() => 'axe' in window"):
+        source = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
+        page.evaluate("source => { (0, eval)(source); }", source)
+    found: list[Any] = shown.evaluate(AXE_RUN)
+    return found

@@ -39,7 +39,9 @@ async function render({ model, el }) {
     loading.catch(() => pages.delete(version));
     pages.set(version, loading);
   }
+  const slow = setTimeout(() => el.append(" · waiting for the kernel …"), 400);
   const part = await pages.get(version);
+  clearTimeout(slow);
   const gone = (tell) => ["comm:close", "comm_live_update"].forEach((name) => model.on(name, () => model.comm_live || tell()));
   return part.mount({ el, ask, reference: model.get("reference"), css: part.css, gone });
 }

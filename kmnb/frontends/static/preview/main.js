@@ -28,29 +28,44 @@ let used = 0;
 
 export function mount({ el, ask, reference, css, gone }) {
   const preview = new Preview({ ask, reference });
-  const twin = twinOf(el);
-  if (twin) twin.hidden = true;
+  const twin = new Twin(el);
   gone?.(() => {
-    if (twin) twin.hidden = false;
+    twin.show();
     preview.status("The kernel was restarted or is gone. Run the cell again.", true);
   });
   el.replaceChildren(h("style", {}, css), preview.element);
   preview.open(preview.kinds.includes(reference.kind) ? reference.kind : "text");
   return () => {
-    if (twin) twin.hidden = false;
+    twin.show();
     el.replaceChildren();
   };
 }
 
-// The static twin is the output right before this one; while the preview lives, one of them is enough.
-function twinOf(el) {
-  const before = el.closest(".jp-OutputArea-child")?.previousElementSibling;
-  return before?.querySelector(".jp-RenderedHTMLCommon") ? before : null;
+// The static twin is the output right before this one; while the preview lives, one of them is enough. An element has
+// neighbours only once it is on the page, which is after it was made.
+class Twin {
+  constructor(el) {
+    this.observer = new ResizeObserver(() => el.isConnected && this.hide(el));
+    this.observer.observe(el);
+  }
+
+  hide(el) {
+    this.observer.disconnect();
+    const before = el.closest(".jp-OutputArea-child")?.previousElementSibling;
+    if (!before?.querySelector(".jp-RenderedHTMLCommon")) return;
+    this.twin = before;
+    before.style.display = "none"; // the notebook's own style would win over `hidden`
+  }
+
+  show() {
+    this.observer.disconnect();
+    if (this.twin) this.twin.style.display = "";
+  }
 }
 
 class Preview {
   constructor({ ask, reference }) {
-    Object.assign(this, { name: `kmnb-${++used}`, reference, views: {} });
+    Object.assign(this, { name: `kmnb-${++used}`, reference, views: {}, texts: {} });
     this.kinds = Object.keys(VIEWS).filter((kind) => reference.views.includes(kind));
     this.footer = h("div", { class: "kmnb-status", role: "status", "aria-live": "polite" });
     this.asker = new Asker(ask, (on) => this.waits(on));
@@ -111,11 +126,14 @@ class Preview {
       one.setAttribute("aria-selected", String(name === kind));
       one.tabIndex = name === kind ? 0 : -1;
     }
-    const status = (text, bad) => this.kind === kind && this.status(text, bad);
+    const status = (text, bad = false) => {
+      this.texts[kind] = [text, bad];
+      if (this.kind === kind) this.status(text, bad);
+    };
     this.views[kind] ??= new VIEWS[kind][1]({ asker: this.asker, status, reference: this.reference });
     this.panel.setAttribute("aria-label", VIEWS[kind][0]);
     this.panel.replaceChildren(this.view.element);
-    this.status("loading …");
+    this.status(...(this.texts[kind] ?? ["loading …"]));
     return this.view.show();
   }
 
