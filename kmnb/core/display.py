@@ -20,6 +20,8 @@ PLAIN_WIDTH = 100
 """Most characters of a line of ``text/plain``."""
 MARKUP_MAX_BYTES = 16 * 1024
 """Largest ``text/html`` in UTF-8 bytes."""
+OPEN_LINES = 20
+"""Lines of a text that ``text/html`` shows unfolded."""
 ARTIFACT_MIME = "application/vnd.kmnb.artifact.v1+json"
 """Type of the reference that travels with a shown artifact."""
 
@@ -169,16 +171,21 @@ def _table(card: Card, room: int) -> tuple[str, int, int]:
 
 
 def _preformatted(body: str, room: int) -> tuple[str, int]:
+    """Build the text, its later lines folded; give it, and the number of lines that did not fit."""
     lines = _lines(body)
-    if not lines:
-        return "", 0
     kept: list[str] = []
-    for done, line in enumerate(lines):
+    for line in lines:
         piece = escape(visible(clip(line, 2000)))
         if (room := room - len(piece.encode()) - 1) < 0:
-            return f"<pre>{chr(10).join(kept)}</pre>", len(lines) - done
+            break
         kept.append(piece)
-    return f"<pre>{chr(10).join(kept)}</pre>", 0
+    if not kept:
+        return "", len(lines)
+    first, rest = kept[:OPEN_LINES], kept[OPEN_LINES:]
+    shown = f"<pre>{chr(10).join(first)}</pre>"
+    if rest:
+        shown += f"<details><summary>{len(rest):,} more lines</summary><pre>{chr(10).join(rest)}</pre></details>"
+    return shown, len(lines) - len(kept)
 
 
 def _facts(card: Card) -> list[tuple[str, str]]:

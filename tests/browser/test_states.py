@@ -142,4 +142,5 @@ def test_a_saved_notebook_shows_the_static_twin(page: Page, lab: Any, folder: Pa
     for twin in twins.all():
         expect(twin).to_be_visible()
         expect(twin).to_contain_text("line 0")
+        expect(twin.get_by_text("more lines").first).to_be_visible()
     page.screenshot(path=folder / f"reopened-{'trusted' if trusted else 'untrusted'}.png")

@@ -30,7 +30,7 @@ CARDS = st.builds(
     more=st.sampled_from([0, 3, None]),
     notes=st.lists(TEXT, max_size=12),
 )
-ALLOWED = {"div", "b", "br", "i", "pre", "table", "thead", "tbody", "tr", "th", "td"}
+ALLOWED = {"details", "summary", "div", "b", "br", "i", "pre", "table", "thead", "tbody", "tr", "th", "td"}
 
 
 class Reader(HTMLParser):
@@ -101,6 +101,13 @@ def test_a_long_table_ends_inside_the_budget_and_says_so():
     shown = html.count("<tr>") - 1
     assert shown > 10
     assert f"… {1000 - shown} more rows" in html
+
+
+def test_long_texts_are_folded_and_nothing_is_lost():
+    html = markup(Card("t", body="\n".join(f"line {n}" for n in range(50))))
+    assert "<summary>30 more lines</summary>" in html
+    assert all(f"line {n}" in html for n in range(50))
+    assert "details" not in markup(Card("t", body="\n".join(map(str, range(20)))))
 
 
 def test_a_reference_travels_only_when_there_is_one():

@@ -54,7 +54,8 @@ class Twin {
     const before = el.closest(".jp-OutputArea-child")?.previousElementSibling;
     if (!before?.querySelector(".jp-RenderedHTMLCommon")) return;
     this.twin = before;
-    before.style.display = "none"; // the notebook's own style would win over `hidden`
+    // The notebook's own style would win over the attribute `hidden`.
+    before.style.display = "none";
   }
 
   show() {
