@@ -27,6 +27,8 @@ PART_BYTES = 8 * 1024 * 1024
 """Size of a part of an upload; ten thousand of them are the largest object that S3 takes."""
 PARTS_UNDER_WAY = 3
 """Parts that are sent at once; with the one being filled they bound the memory of an upload."""
+CHUNK_BYTES = 4 * 1024 * 1024
+"""Least size of the chunks of a stream; one is handed out, one is ahead."""
 _METADATA = "kmnb"
 RESEND_PAUSES = (0.1, 0.5)
 """Seconds before a small write whose connection broke is sent again; whoever wrote knows its own bytes again."""
@@ -67,6 +69,17 @@ def _found(meta: Any, metadata: str | None = None, data: bytes = b"") -> Found:
 
 def _revision(told: Any) -> dict[str, str]:
     return {name: told[name] for name in ("e_tag", "version") if told.get(name) is not None}
+
+
+def _forget(task: asyncio.Future[bytes]) -> None:
+    """Take note of an error that nobody waits for any more."""
+    if not task.cancelled():
+        task.exception()
+
+
+def _next(chunks: Any) -> bytes:
+    chunk = next(chunks, None)
+    return b"" if chunk is None else bytes(chunk)
 
 
 class Bucket:
@@ -150,6 +163,33 @@ class Bucket:
             return _found(result.meta, result.attributes.get(_METADATA), bytes(result.bytes()))
 
         return await _call(thing, read)
+
+    async def stream(self, path: str, start: int, end: int, *, thing: str) -> AsyncGenerator[tuple[Found, bytes], None]:
+        """Read a range that is not empty and begins inside, chunk by chunk, one of them ahead.
+
+        Args:
+            path: Full path.
+            start: First byte.
+            end: End, exclusive.
+            thing: What errors name.
+
+        Yields:
+            What is kept with it, and the next chunk of some :data:`CHUNK_BYTES`; a memory store gives one chunk.
+        """
+
+        def begin() -> tuple[Found, Any]:
+            result = obstore.get(self._store, path, options={"range": (start, end)})
+            return _found(result.meta, result.attributes.get(_METADATA)), result.stream(min_chunk_size=CHUNK_BYTES)
+
+        found, chunks = await _call(thing, begin)
+        ahead = asyncio.ensure_future(_call(thing, _next, chunks))
+        try:
+            while chunk := await ahead:
+                ahead = asyncio.ensure_future(_call(thing, _next, chunks))
+                yield found, chunk
+        finally:
+            ahead.cancel()
+            ahead.add_done_callback(_forget)
 
     async def head(self, path: str, *, thing: str) -> Found:
         """Tell what is kept with it, without its bytes."""

@@ -1,10 +1,6 @@
-"""The rules of range reads, shared by all backends."""
+"""The rules of range reads, shared by all backends. Pure."""
 
 from __future__ import annotations
-
-import asyncio
-from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable
 
 from kmnb.core.metadata import ObjectInfo
 from kmnb.errors import BadRequest, DigestMismatch
@@ -42,35 +38,3 @@ def same_object(found: ObjectInfo, expected: ObjectInfo | None) -> None:
     if not same:
         reason = "it was written again since its facts were read"
         raise DigestMismatch(f"artifact {found.key!r}", reason, "Ask for its facts again")
-
-
-async def read_ahead(
-    read: Callable[[int, int], Awaitable[bytes]], size: int, *, chunk_bytes: int, chunks_ahead: int
-) -> AsyncGenerator[bytes, None]:
-    """Read something from its first to its last byte, several chunks at once, in order.
-
-    Args:
-        read: Reads a range; its end is exclusive.
-        size: Bytes in all.
-        chunk_bytes: Size of a range.
-        chunks_ahead: Ranges under way at once; with the one that is handed out they bound the memory.
-
-    Yields:
-        Chunks in order.
-    """
-    starts = iter(range(0, size, chunk_bytes))
-    ahead: deque[asyncio.Future[bytes]] = deque()
-    try:
-        while True:
-            while len(ahead) < chunks_ahead and (start := next(starts, None)) is not None:
-                ahead.append(asyncio.ensure_future(read(start, min(start + chunk_bytes, size))))
-            if not ahead:
-                return
-            chunk = await ahead[0]
-            ahead.popleft()
-            yield chunk
-            del chunk
-    finally:
-        for task in ahead:
-            task.cancel()
-        await asyncio.gather(*ahead, return_exceptions=True)

@@ -23,6 +23,9 @@ JOIN_FIRST_BYTES, JOIN_BYTES = 4096, 64 * 1024
 JOIN_SECONDS = 0.05
 """How long joining may keep what is there from being stored."""
 
+INLINE_BYTES = 64 * 1024
+"""Blocks below this size are digested at once: a thread would take longer."""
+
 _STEP = "Give bytes, a path, a binary file, or an iterator of bytes; encode text first"
 
 
@@ -145,7 +148,10 @@ class Intake:
 
     async def _next(self) -> AsyncGenerator[Block, None]:
         async for block in self._blocks:
-            await in_thread(partial(self._sha.update, block))
+            if len(block) < INLINE_BYTES:
+                self._sha.update(block)
+            else:
+                await in_thread(partial(self._sha.update, block))
             self.size += len(block)
             if self._progress is not None:
                 self._progress(self.size, self._total)

@@ -15,6 +15,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from typing import NoReturn
 
 from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.core.metadata import ObjectInfo
@@ -22,16 +23,14 @@ from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, StoreDe
 from kmnb.storage._keys import check_key, check_prefix
 from kmnb.storage._obstore import Bucket, Found
 from kmnb.storage._protocols import Attributes, Progress, Source
-from kmnb.storage._ranges import check_range, read_ahead, same_object
+from kmnb.storage._ranges import check_range, same_object
 from kmnb.storage._source import Intake, final_attributes
 from kmnb.storage._threads import in_thread, settle
 from kmnb.storage.backends._bucket_layout import SMALL_MAX_BYTES, Facts, Paths, fit_facts, pack_facts, read_facts
 from kmnb.storage.backends._bucket_walk import walk
 
-CHUNK_BYTES = 4 * 1024 * 1024
-"""Range that one request reads of a large object."""
-CHUNKS_AHEAD = 4
-"""Ranges that are read at once; with the ones handed out they bound the memory of a stream."""
+REQUEST_BYTES = 64 * 1024 * 1024
+"""Range that one request streams of a large object; it is bounded, since a request has a time-out."""
 
 
 class BucketArea:
@@ -115,7 +114,7 @@ class BucketArea:
         """Remove what lies apart."""
         if facts.parts:
             await self._bucket.delete(self._parts + facts.identity, thing="parts of an artifact")
-        if facts.parts or fit_facts(facts, self._limit).apart:
+        if fit_facts(facts, self._limit).apart:
             await self._bucket.delete(self._facts + facts.identity, thing="facts of an artifact")
 
     async def head(self, key: str) -> ObjectInfo:
@@ -147,23 +146,35 @@ class BucketArea:
         same_object(known, info)
         return known
 
-    async def _read(self, known: ObjectInfo, start: int, end: int) -> bytes:
-        """Read a range that lies inside, and make sure that it is of the object that is known."""
-        identity, thing = known.identity or "", f"artifact {known.key!r}"
+    def _where(self, known: ObjectInfo) -> tuple[str, bool]:
+        """Path of the bytes, and whether they lie apart from the key."""
+        identity = known.identity or ""
         apart = identity.endswith("+")
-        path = self._parts + identity[:-1] if apart else self._paths.path(known.key)
+        return (self._parts + identity[:-1] if apart else self._paths.path(known.key)), apart
+
+    def _check(self, known: ObjectInfo, found: Found) -> None:
+        """Make sure that what was read is of the object that is known."""
+        if not self._where(known)[1]:
+            same_object(_told(known.key, found), known)
+        if found.size != known.size:
+            reason = f"{found.size} bytes lie in the bucket, stored were {known.size}"
+            raise DigestMismatch(f"artifact {known.key!r}", reason, "Store it again")
+
+    async def _gone(self, known: ObjectInfo) -> NoReturn:
+        """Tell why a range of a known object is not there."""
+        same_object(await self._known(known.key, None), known)
+        raise DigestMismatch(f"artifact {known.key!r}", "its bytes are gone from the bucket", "Store it again")
+
+    async def _read(self, known: ObjectInfo, start: int, end: int) -> bytes:
+        """Read a range that lies inside."""
+        thing = f"artifact {known.key!r}"
         try:
-            found = await self._bucket.get_range(path, start, end, thing=thing)
+            found = await self._bucket.get_range(self._where(known)[0], start, end, thing=thing)
         except (StoreUnavailable, StoreDenied):
             raise
         except (ArtifactNotFound, StoreError):
-            same_object(await self._known(known.key, None), known)
-            raise DigestMismatch(thing, "its bytes are gone from the bucket", "Store it again") from None
-        if not apart:
-            same_object(_told(known.key, found), known)
-        if found.size != known.size or len(found.data) != end - start:
-            reason = f"{found.size} bytes lie in the bucket, stored were {known.size}"
-            raise DigestMismatch(thing, reason, "Store it again")
+            await self._gone(known)
+        self._check(known, found)
         return found.data
 
     async def get_range(self, key: str, start: int, end: int, *, info: ObjectInfo | None = None) -> bytes:
@@ -197,9 +208,24 @@ class BucketArea:
         for window in _cut(held):
             yield window
 
-    def _chunks(self, known: ObjectInfo) -> AsyncGenerator[bytes, None]:
-        read = partial(self._read, known)
-        return read_ahead(read, known.size or 0, chunk_bytes=CHUNK_BYTES, chunks_ahead=CHUNKS_AHEAD)
+    async def _chunks(self, known: ObjectInfo) -> AsyncGenerator[bytes, None]:
+        """Read a large object in few requests; one that breaks off is taken up again where it broke."""
+        size, done, thing = known.size or 0, 0, f"artifact {known.key!r}"
+        while done < size:
+            before, end = done, min(done + REQUEST_BYTES, size)
+            try:
+                async with aclosing(self._bucket.stream(self._where(known)[0], done, end, thing=thing)) as chunks:
+                    async for found, chunk in chunks:
+                        self._check(known, found)
+                        done += len(chunk)
+                        yield chunk
+            except (StoreUnavailable, StoreDenied):
+                if done == before:
+                    raise
+            except DigestMismatch:
+                raise
+            except (ArtifactNotFound, StoreError):
+                await self._gone(known)
 
     async def delete(self, key: str) -> None:
         """Remove an object; see ``ObjectArea.delete``."""

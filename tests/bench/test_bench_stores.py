@@ -1,0 +1,198 @@
+"""Files and S3 against obstore's own calls and a plain file copy, and how cost grows."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import obstore
+import pytest
+from obstore.store import LocalStore, S3Store
+
+from kmnb.storage import Store, open_store
+from kmnb.testing import scratch
+
+MIB = 1024 * 1024
+LARGE = 64 * MIB
+ROUNDS = 7
+
+
+def median(call: Callable[[], Any], rounds: int = ROUNDS) -> float:
+    """Median seconds of a call, after one that is not counted."""
+    call()
+    times = []
+    for _ in range(rounds):
+        since = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - since)
+    return statistics.median(times)
+
+
+def in_turn(*calls: Callable[[], Any], rounds: int = ROUNDS) -> list[float]:
+    """Median seconds of calls that take turns, so that a busy machine is busy for all of them."""
+    times: list[list[float]] = [[] for _ in calls]
+    for turn in range(rounds + 1):
+        for number, call in enumerate(calls):
+            since = time.perf_counter()
+            call()
+            if turn:
+                times[number].append(time.perf_counter() - since)
+    return [statistics.median(each) for each in times]
+
+
+@pytest.fixture(scope="module")
+def data() -> bytes:
+    return os.urandom(LARGE)
+
+
+@pytest.fixture
+def file_store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(f"file://{tmp_path}/kmnb") as store:
+        yield store
+
+
+def drain(windows: Any) -> None:
+    for _ in windows:
+        pass
+
+
+def test_files_against_a_plain_copy_and_obstore(figure: Any, file_store: Store, tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "peer").mkdir()
+    peer, path = LocalStore(tmp_path / "peer"), tmp_path / "plain"
+
+    def plain_write() -> None:
+        """What durable and checked costs at least: sha256, write, fsync, rename, fsync of the folder."""
+        hashlib.sha256(data)
+        with open(f"{path}.new", "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(f"{path}.new", path)
+        folder = os.open(tmp_path, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
+
+    def plain_read() -> None:
+        digest = hashlib.sha256()
+        with open(path, "rb") as file:
+            while block := file.read(MIB):
+                digest.update(block)
+
+    ours, plain, theirs = in_turn(
+        lambda: file_store.put("large", data), plain_write, lambda: obstore.put(peer, "large", data)
+    )
+    text = f"plain, with sha256 and fsync {LARGE / MIB / plain:.0f}, obstore without {LARGE / MIB / theirs:.0f} MiB/s"
+    figure("file: write 64 MiB", LARGE / MIB / ours, "MiB/s", budget="0.9 × plain", peer=text)
+    ours, plain, theirs = in_turn(
+        lambda: drain(file_store.stream("large")),
+        plain_read,
+        lambda: drain(obstore.get(peer, "large").stream(min_chunk_size=MIB)),
+    )
+    text = f"plain read with sha256 {LARGE / MIB / plain:.0f}, obstore unchecked {LARGE / MIB / theirs:.0f} MiB/s"
+    figure("file: read 64 MiB, checked", LARGE / MIB / ours, "MiB/s", budget="0.9 × plain", peer=text)
+    ours, theirs = in_turn(
+        lambda: file_store.get_range("large", 5_000_000, 5_004_096),
+        lambda: obstore.get_range(peer, "large", start=5_000_000, end=5_004_096),
+        rounds=300,
+    )
+    figure("file: 4 KiB range", 1000 * ours, "ms", budget="obstore + 0.3", peer=f"obstore {1000 * theirs:.3f} ms")
+    ours, theirs = in_turn(lambda: file_store.head("large"), lambda: obstore.head(peer, "large"), rounds=300)
+    figure("file: head", 1000 * ours, "ms", budget="obstore + 0.3", peer=f"obstore {1000 * theirs:.3f} ms")
+
+
+def test_small_durable_files(figure: Any, file_store: Store, tmp_path: Path) -> None:
+    def plain() -> None:
+        with open(tmp_path / "small.new", "wb") as file:
+            file.write(b"x" * 1000)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(tmp_path / "small.new", tmp_path / "small")
+        folder = os.open(tmp_path, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
+
+    ours, theirs = in_turn(lambda: file_store.put("small", b"x" * 1000), plain, rounds=200)
+    figure("file: write 1 kB durably", 1000 * ours, "ms", budget="plain + 0.3", peer=f"plain {1000 * theirs:.2f} ms")
+
+
+def test_s3_against_obstore(figure: Any, data: bytes) -> None:
+    with scratch("s3") as place, open_store(place.url) as store:
+        endpoint = place.url.partition("endpoint=")[2]
+        peer = S3Store("kmnb-scratch", endpoint=endpoint, client_options={"allow_http": True})
+        number = iter(range(100))
+        ours, theirs = in_turn(
+            lambda: store.put(f"large/{next(number)}", data, create_only=True),
+            lambda: obstore.put(peer, f"peer/large/{next(number)}", data),
+            rounds=5,
+        )
+        speed = f"obstore {LARGE / MIB / theirs:.0f} MiB/s"
+        figure("S3 (moto): write 64 MiB", LARGE / MIB / ours, "MiB/s", budget="0.9 × obstore", peer=speed)
+        ours, theirs = in_turn(
+            lambda: drain(store.stream("large/0")),
+            lambda: drain(obstore.get(peer, "peer/large/1").stream(min_chunk_size=MIB)),
+        )
+        speed = f"obstore {LARGE / MIB / theirs:.0f} MiB/s"
+        figure("S3 (moto): read 64 MiB, checked", LARGE / MIB / ours, "MiB/s", budget="0.9 × obstore", peer=speed)
+        store.put("small", b"x" * 10_000)
+        obstore.put(peer, "peer/small", b"x" * 10_000)
+        info = store.head("small")
+        area: Any = store._backend.discussions
+        from kmnb._bridge import run
+
+        calls = {
+            "head": (lambda: store.head("small"), lambda: obstore.head(peer, "peer/small")),
+            "4 KiB range, facts known": (
+                lambda: run(area.get_range("small", 100, 4196, info=info)),
+                lambda: obstore.get_range(peer, "peer/small", start=100, end=4196),
+            ),
+            "create 1 kB": (
+                lambda: store.put(f"n/{time.perf_counter_ns()}", b"x" * 1000, create_only=True),
+                lambda: obstore.put(peer, f"p/{time.perf_counter_ns()}", b"x" * 1000, mode="create"),
+            ),
+        }
+        for name, (mine, peers) in calls.items():
+            ours, theirs = in_turn(mine, peers, rounds=100)
+            text = f"obstore {1000 * theirs:.2f} ms"
+            figure(f"S3 (moto): {name}", 1000 * ours, "ms", budget="obstore + 0.3", peer=text)
+
+
+@pytest.mark.parametrize("size", [1, 16, 64, 256, 1024])
+def test_cost_by_object_size(figure: Any, file_store: Store, size: int, data: bytes) -> None:
+    def source() -> Iterator[bytes]:
+        for _ in range(size):
+            yield data[:MIB]
+
+    written = median(lambda: file_store.put("x", source()), 3)
+    read = median(lambda: drain(file_store.stream("x")), 3)
+    figure(f"file: {size} MiB in", size / written, "MiB/s")
+    figure(f"file: {size} MiB out, checked", size / read, "MiB/s")
+    figure(f"file: 4 KiB of {size} MiB", 1000 * median(lambda: file_store.get_range("x", 500_000, 504_096), 50), "ms")
+
+
+@pytest.mark.parametrize("readers", [1, 4, 16, 32])
+def test_cost_by_readers(figure: Any, file_store: Store, readers: int, data: bytes) -> None:
+    file_store.put("x", data)
+    with ThreadPoolExecutor(readers) as pool:
+
+        def all_at_once() -> None:
+            list(pool.map(lambda number: file_store.get_range("x", number * 4096, number * 4096 + 4096), range(640)))
+
+        figure(f"file: 4 KiB ranges, {readers} readers", 640 / median(all_at_once, 5), "ranges/s")
+
+
+@pytest.mark.parametrize("objects", [1_000, 10_000, 100_000])
+def test_cost_by_number_of_objects(figure: Any, tmp_path: Path, objects: int) -> None:
+    from tests.proof.test_stores_large import PER_THREAD, fill
+
+    fill(tmp_path, objects // PER_THREAD)
+    with open_store(f"file://{tmp_path}") as store:
+        one = median(lambda: drain(store.list("ns/crew/t5")), 5)
+        every = median(lambda: drain(store.list()), 3)
+    figure(f"file: list one thread among {objects:,} objects", 1000 * one, "ms", budget="1,000 ms")
+    figure(f"file: list all of {objects:,} objects", objects / every, "objects/s")
