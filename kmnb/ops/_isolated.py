@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from kmnb import errors
-from kmnb.core.bounds import QUERY_SECONDS
+from kmnb.core.bounds import MIB, QUERY_SECONDS
 from kmnb.core.records import Problem
 from kmnb.core.slice import Slice
 from kmnb.errors import BoundExceeded, ExpressionError, KmnbError
 
+LOADED_BYTES_PER_SECOND = 8 * MIB
+"""A query over a whole document gets a second more for so many bytes of it."""
 _BOOT = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from kmnb.ops._isolated_main import main; main()"
 
 
@@ -30,6 +32,7 @@ class IsolatedRun:
         self._name, self._module = plugin.operation.name, type(plugin).__module__
         self._seconds = seconds
         self._process: asyncio.subprocess.Process | None = None
+        self._fed = 0
         self.done = self.full = False
 
     async def start(self, arguments: Mapping[str, Any], *, max_bytes: int) -> None:
@@ -54,11 +57,14 @@ class IsolatedRun:
 
     async def feed(self, block: bytes) -> None:
         """Hand over the next block and wait until it is eaten."""
+        self._fed += len(block)
         await self._ask(b"B", block)
 
     async def finish(self, *, ended: bool) -> Slice:
         """Give the answer."""
-        facts = json.loads(await self._ask(b"E" if ended else b"F", b""))
+        # A document that is needed whole is only parsed now.
+        loading = self._fed / LOADED_BYTES_PER_SECOND
+        facts = json.loads(await self._ask(b"E" if ended else b"F", b"", more_seconds=loading))
         facts["problems"] = tuple(Problem(**problem) for problem in facts["problems"])
         facts["notes"] = tuple(facts["notes"])
         return Slice(**facts)
@@ -75,9 +81,9 @@ class IsolatedRun:
         if transport is not None:
             transport.close()
 
-    async def _ask(self, kind: bytes, body: bytes) -> bytes:
+    async def _ask(self, kind: bytes, body: bytes, *, more_seconds: float = 0.0) -> bytes:
         try:
-            return await asyncio.wait_for(self._exchange(kind, body), self._seconds)
+            return await asyncio.wait_for(self._exchange(kind, body), self._seconds + more_seconds)
         except TimeoutError:
             raise BoundExceeded(
                 self._name,

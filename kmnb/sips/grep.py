@@ -12,7 +12,7 @@ from kmnb.core.ranges import Facts, Plan
 from kmnb.core.slice import Match, Slice
 from kmnb.sips._matches import MatchPage, Stretch
 from kmnb.sips._pages import state_of
-from kmnb.sips._scan import Hit, LongLine, Scanner, inverted
+from kmnb.sips._scan import Hit, LongLine, Scanner, count_lines, inverted
 
 
 class GrepRun:
@@ -106,7 +106,7 @@ class GrepRun:
 
     def _scan(self, block: bytes) -> None:
         """Look at whole lines."""
-        self._codes = self._codes or b"\x1b[" in block
+        self._codes = self._codes or (b"\x1b" in block and b"\x1b[" in block)
         stretch = Stretch(block, self._number, self._offset)
         if not self.done:
             hits = self._scanner.hits(block)
@@ -115,7 +115,7 @@ class GrepRun:
                 if self.done:
                     break
             self._page.close_block(stretch)
-        self._number += block.count(b"\n")
+        self._number += count_lines(block)
         self._offset += len(block)
 
     def finish(self) -> Slice:
