@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kmnb.core.display import Card, bundle, plain, visible
+from kmnb.core.display import Card, bundle, plain
+from kmnb.core.visible import visible
 
 
 @dataclass(frozen=True)

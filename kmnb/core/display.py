@@ -6,12 +6,13 @@ and the same facts always give the same bytes, so that notebooks can be compared
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
+from kmnb.core.svg import Drawing
+from kmnb.core.visible import visible
 from kmnb.errors import clip
 
 PLAIN_MAX_LINES = 10
@@ -27,31 +28,6 @@ ARTIFACT_MIME = "application/vnd.kmnb.artifact.v1+json"
 
 _CELL_MAX_BYTES = 300
 _MORE = "…"
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e007f]"
-)
-
-
-def visible(text: str) -> str:
-    r"""Make control, bidi and invisible characters visible; tabs and line feeds stay.
-
-    Args:
-        text: Any text, lone surrogates included.
-
-    Returns:
-        Text that a terminal or a browser shows as it stands; ``\x1b`` becomes ``␛``, U+202E becomes ``\u202e``.
-    """
-    return _HIDDEN.sub(_picture, text)
-
-
-def _picture(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if 0xD800 <= code <= 0xDFFF:
-        return "\ufffd"
-    return {0x7F: "␡"}.get(code) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +50,8 @@ class Card:
     """Remarks for people."""
     reference: Mapping[str, Any] | None = field(default=None)
     """Small JSON that identifies the artifact; no content."""
+    picture: Drawing | None = None
+    """A chart; what it shows stands in ``rows`` too."""
 
 
 def bundle(card: Card) -> dict[str, Any]:
@@ -145,12 +123,15 @@ def markup(card: Card, *, max_bytes: int = MARKUP_MAX_BYTES) -> str:
     head = f"<b>{_safe(card.title)}</b>"
     facts = "".join(f"<br>{_safe(name)}: {_safe(value)}" for name, value in _facts(card))
     notes = "".join(f"<br><i>{_safe(note)}</i>" for note in list(card.notes)[:8])
-    room = max_bytes - len((head + facts + notes).encode()) - 400
+    picture = card.picture if isinstance(card.picture, Drawing) else ""
+    room = max_bytes - len((head + facts + notes + picture).encode()) - 400
+    if room < 0 and picture:
+        return markup(replace(card, picture=None), max_bytes=max_bytes)
     table, left_rows, room = _table(card, room)
     text, left_lines = _preformatted(card.body, room)
     hidden = left_rows + left_lines
     tail = f"<br>{_missing(card, hidden)}" if hidden or card.more != 0 else ""
-    return f"<div><div>{head}{facts}</div>{table}{text}<div>{tail.removeprefix('<br>')}{notes}</div></div>"
+    return f"<div><div>{head}{facts}</div>{picture}{table}{text}<div>{tail.removeprefix('<br>')}{notes}</div></div>"
 
 
 def _table(card: Card, room: int) -> tuple[str, int, int]:

@@ -90,7 +90,7 @@ def _shorten(error: Any) -> None:
 
 def short_text(error: KmnbError) -> str:
     """Write an error as one line: its kind, its code, and its message with the next step."""
-    from kmnb.core.display import visible
+    from kmnb.core.visible import visible
 
     return f"{type(error).__name__} [{error.code}]: {visible(str(error)).replace(chr(10), ' ')}"
 

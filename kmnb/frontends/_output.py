@@ -12,10 +12,11 @@ from typing import Any
 from kmnb import errors
 from kmnb.core.answers import Answer
 from kmnb.core.cards import artifact_card, slice_card
-from kmnb.core.display import plain, visible
+from kmnb.core.display import plain
 from kmnb.core.jsonable import json_text
 from kmnb.core.outcome import Outcome
 from kmnb.core.slice import Slice
+from kmnb.core.visible import visible
 from kmnb.ops.handle import Artifact
 from kmnb.ops.spill import Spill
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmnb.core.bounds import MIB
-from kmnb.core.display import visible
 from kmnb.core.shape import text_of
+from kmnb.core.visible import visible
 from kmnb.errors import KmnbError
 from kmnb.sips._compare import number_of
 

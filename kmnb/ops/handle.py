@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from kmnb import _plugins
 from kmnb._bridge import blocking, bridge, bridged, run
 from kmnb.core.cards import artifact_card
+from kmnb.core.charts import Chart
 from kmnb.core.display import bundle, count_text, joined, size_text
 from kmnb.core.metadata import ObjectInfo
 from kmnb.core.slice import Slice
@@ -15,6 +16,7 @@ from kmnb.errors import ArtifactNotFound
 from kmnb.ops._handle_facts import HandleFacts
 from kmnb.ops._handle_reading import ReadMethods
 from kmnb.ops._handle_sips import SipMethods
+from kmnb.ops.charts import artifact_chart
 from kmnb.ops.sip import Source, run_sip, sip_names
 
 if TYPE_CHECKING:
@@ -149,6 +151,20 @@ class Artifact(HandleFacts, SipMethods, ReadMethods):
         if self._hooks is None:
             raise TypeError("this handle was made without a workspace")
         return self._hooks
+
+    async def _chart(self, column: str | None = None) -> Chart:
+        """Draw a column's values as a histogram, or a Prometheus range as lines.
+
+        Args:
+            column: A column with numbers; the first one when absent.
+
+        Raises:
+            BadRequest: There is nothing to draw.
+            BoundExceeded: The artifact has more than 16 MiB.
+        """
+        return await artifact_chart(self, column)
+
+    chart, chart_async = blocking(_chart), bridged(_chart)
 
     def preview_widget(self) -> Any:
         """Make the interactive preview: a widget that pages through the artifact by sips.

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmnb.core.display import ARTIFACT_MIME, MARKUP_MAX_BYTES, Card, bundle, markup, plain, size_text, visible
+from kmnb.core.display import ARTIFACT_MIME, MARKUP_MAX_BYTES, Card, bundle, markup, plain, size_text
+from kmnb.core.visible import visible
 
 HOSTILE = [
     "<script>alert(1)</script>",
