@@ -14,7 +14,7 @@ from typing import NoReturn
 from kmnb.sandbox.inner import landlock, linux, messages, program, seal
 from kmnb.sandbox.inner.assemble import assemble
 from kmnb.sandbox.inner.filter import Profile, rules
-from kmnb.sandbox.inner.job import SOCKETS, Job
+from kmnb.sandbox.inner.job import Job
 from kmnb.sandbox.inner.places import DEVICES, Places, around_holes
 
 
@@ -47,7 +47,7 @@ class Flat:
             os._exit(0)
         job = Job.take(*told)
         assert job.folder is not None
-        sockets = os.path.join(job.folder, SOCKETS)
+        sockets = job.socket_folder()
         others = 0 if user is not None else seal.processes_of_user()
         if ruleset is not None:
             self._own_rules(ruleset, job)
@@ -92,6 +92,8 @@ class Flat:
     def _own_rules(self, ruleset: landlock.Ruleset, job: Job) -> None:
         assert job.folder is not None
         ruleset.allow(job.folder, landlock.OWN)
+        if job.sockets is not None:
+            ruleset.allow(job.sockets, landlock.OWN)
         if job.artifacts is not None:
             ruleset.allow(job.artifacts, landlock.DATA)
         for path in job.reads:

@@ -33,6 +33,8 @@ class Job:
     """Descriptor that takes its errors."""
     folder: str | None = None
     """The run's folder on the host, where there is one."""
+    sockets: str | None = None
+    """Folder on the host that a kernel's sockets are made in; None is one in its own folder."""
     artifacts: str | None = None
     """Folder that it may read."""
     output: bool = False
@@ -55,6 +57,10 @@ class Job:
         code, stdout, stderr = descriptors
         known = {name: message[name] for name in cls.__slots__ if name in message}
         return cls(**known, source=messages.read_all(code), stdout=stdout, stderr=stderr)
+
+    def socket_folder(self) -> str:
+        """Folder on the host that a kernel's sockets are made in."""
+        return self.sockets or os.path.join(self.folder or "", SOCKETS)
 
     def text(self, sockets: str) -> bytes:
         """Give what stands in the program's file: its source, or a connection for a kernel that is executed."""

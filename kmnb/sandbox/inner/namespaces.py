@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from kmnb.sandbox.inner import linux, messages, program, seal
 from kmnb.sandbox.inner.assemble import assemble
 from kmnb.sandbox.inner.filter import Profile, rules
-from kmnb.sandbox.inner.job import SOCKETS, Job
+from kmnb.sandbox.inner.job import Job
 from kmnb.sandbox.inner.places import DEVICES, Places
 
 HOME, ARTIFACTS, OUTPUT, KERNEL = "/sandbox", "/artifacts", "/sandbox/out", "/sandbox-kernel"
@@ -139,7 +139,7 @@ def _finish_root(job: Job, user: int | None) -> None:
         linux.mount("/old" + job.artifacts, ARTIFACTS, flags=linux.BIND | linux.REC)
     if job.is_kernel and job.folder is not None:
         # The one folder of the host that it can write to: its client's way in. It is watched like a run's folder.
-        linux.mount(f"/old{job.folder}/{SOCKETS}", KERNEL, flags=linux.BIND)
+        linux.mount("/old" + job.socket_folder(), KERNEL, flags=linux.BIND)
         linux.mount("none", KERNEL, flags=linux.REMOUNT | linux.BIND | linux.NOSUID | linux.NODEV | linux.NOEXEC)
     for path in job.reads:
         _bind("/old" + path, path)

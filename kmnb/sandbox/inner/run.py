@@ -52,6 +52,8 @@ class Run:
     """The job's limits."""
     folder: str | None = None
     """The run's folder on the host."""
+    sockets: str | None = None
+    """Folder of its sockets, where that outlives it."""
     output: int | None = None
     """Descriptor of what it leaves in ``$KMNB_OUTPUT``."""
     program: int | None = None
@@ -117,8 +119,9 @@ class Run:
             os.mkdir(folder, 0o700)
         if message["output"] and not self.engine.contained:
             self.output = os.open(folders[-1], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self.sockets = message.get("sockets")
         if self.user is not None:
-            for folder in folders:
+            for folder in (*folders, *([self.sockets] if self.sockets else [])):
                 os.chown(folder, self.user, self.user)
 
     def signal(self, number: int) -> None:

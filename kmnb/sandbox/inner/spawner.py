@@ -211,7 +211,9 @@ class Spawner:
         for run in self.runs:
             if run.pid is not None and run.ended_at is None:
                 pids = watch.members(run.pid, everyone, contained=run.engine.contained)
-                passed = watch.excess(run.limits, pids, everyone=everyone, folder=run.folder)
+                passed = watch.excess(
+                    run.limits, pids, everyone=everyone, folders=[one for one in (run.folder, run.sockets) if one]
+                )
                 if passed is not None:
                     run.end(passed)
         self._next_look = time.monotonic() + watch.EVERY_SECONDS

@@ -44,7 +44,7 @@ def members(leader: int, everyone: dict[int, Process], *, contained: bool) -> se
 
 
 def excess(
-    limits: dict[str, Any], pids: Iterable[int], *, everyone: dict[int, Process], folder: str | None
+    limits: dict[str, Any], pids: Iterable[int], *, everyone: dict[int, Process], folders: list[str]
 ) -> str | None:
     """Tell which limit on totals a run has passed.
 
@@ -52,7 +52,7 @@ def excess(
         limits: Its limits by name.
         pids: Its processes.
         everyone: What :func:`processes` gave.
-        folder: Its folder on the host; None where its files are bounded by a file system of their own.
+        folders: Its folders on the host; none where its files are bounded by a file system of their own.
 
     Returns:
         ``memory`` or ``disk``, or None.
@@ -60,10 +60,10 @@ def excess(
     own = [pid for pid in pids if pid in everyone]
     if sum(everyone[pid][2] for pid in own) > limits["memory_bytes"]:
         return "memory"
-    if folder is None:
+    if not folders:
         return None
-    size, count = _folder_use(folder, limits["files"])
-    if count > limits["files"] or size + _nameless_bytes(own, folder) > limits["disk_bytes"]:
+    size, count = map(sum, zip(*(_folder_use(one, limits["files"]) for one in folders), strict=True))
+    if count > limits["files"] or size + _nameless_bytes(own, folders[0]) > limits["disk_bytes"]:
         return "disk"
     return None
 

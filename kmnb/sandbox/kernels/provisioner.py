@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,7 @@ class SandboxProvisioner(KernelProvisionerBase):
     required_level = 2
     host: Host | None = None
     number = 0
+    sockets: str | None = None
     _ended: Answer | None = None
     _watch: asyncio.Task[None] | None = None
     _status: int | None = None
@@ -76,6 +79,8 @@ class SandboxProvisioner(KernelProvisionerBase):
         if self.host is not None and not restart:
             host, self.host = self.host, None
             await bridge(host.close())
+            if self.sockets is not None:
+                shutil.rmtree(self.sockets, ignore_errors=True)
 
     async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
         """Choose sockets and command before the start."""
@@ -95,24 +100,29 @@ class SandboxProvisioner(KernelProvisionerBase):
         key = manager.session.key
         connection = {**PORTS, "key": key.decode(), "signature_scheme": manager.session.signature_scheme}
         facts = {"connection": connection, "variables": _visible(self.kernel_spec.env)}
+        if cmd[0] in ("python", "python3"):
+            # As jupyter_client reads it: the interpreter of this environment.
+            cmd = [sys.executable, *cmd[1:]]
         command = [FILE if word == "{connection_file}" else word for word in cmd]
-        folder = await bridge(self._submit(command, facts))
+        # Clients stay connected over a restart, so the sockets' folder outlives the kernel.
+        self.sockets = self.sockets or tempfile.mkdtemp(prefix="kmnb-kernel-", dir=short_parent())
+        await bridge(self._submit(command, facts))
         self._running, self._status = True, None
-        manager.ip = os.path.join(folder, "k", "s")
+        manager.ip = os.path.join(self.sockets, "s")
         self.connection_info = manager.get_connection_info()
         manager.write_connection_file()
         self._watch = asyncio.get_running_loop().create_task(self._follow())
         return self.connection_info
 
-    async def _submit(self, command: list[str], facts: dict[str, Any]) -> str:
+    async def _submit(self, command: list[str], facts: dict[str, Any]) -> None:
         assert self.host is not None
         await self.host.start()
         message = {
             "op": "run", "mode": "command", "filename": FILE, "command": command, "output": False, "artifacts": None,
             "limits": Limits(**KERNEL_LIMITS).as_dict(), "parent": short_parent(), "facts": facts,
+            "sockets": self.sockets,
         }  # fmt: skip
-        self.number, self._ended, folder = await submit_kernel(self.host, message)
-        return folder
+        self.number, self._ended, _ = await submit_kernel(self.host, message)
 
     async def _follow(self) -> None:
         """Note how the kernel ends."""
