@@ -1,0 +1,140 @@
+"""Runs over artifacts: what they read, what they leave, and whether a receipt still holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import kmnb
+from kmnb import contract
+from kmnb.errors import BadRequest, SandboxUnavailable
+
+COUNT = """
+import os
+total = 0
+for folder, _, names in os.walk(os.environ["KMNB_ARTIFACTS"]):
+    total += sum(len(open(os.path.join(folder, name)).readlines()) for name in names if not name.startswith("."))
+print(total)
+"""
+
+
+@pytest.fixture
+def ws() -> Iterator[Any]:
+    """A workspace over a store of its own."""
+    with kmnb.connect("memory://", thread="t1", agent="tester") as workspace:
+        yield workspace
+
+
+def test_a_run_reads_the_artifacts_that_it_names_and_proves_its_number(ws: Any) -> None:
+    one = ws.put("a\nb\nc\n", tool="pods")
+    outcome = ws.run(COUNT, artifacts=[one])
+    assert (outcome.stdout, outcome.ok) == ("3\n", True), outcome.stderr
+    (read,) = outcome.receipt.artifacts
+    assert (read["key"], read["digest"], read["size"]) == (one.key, one.digest, 6)
+    assert contract.check("There are 3 pods.", [outcome.receipt], strict=True).ok
+    assert not contract.check("There are 4 pods.", [outcome.receipt], strict=True).ok
+
+
+def test_without_artifacts_the_open_turn_is_read_and_an_empty_list_is_none(ws: Any) -> None:
+    one, two = ws.put("a\n", tool="pods"), ws.put("b\nc\n", tool="pods")
+    with ws.turn([one, two]):
+        assert ws.run(COUNT).stdout == "3\n"
+        assert ws.run("import os; print('KMNB_ARTIFACTS' in os.environ)", artifacts=[]).stdout == "False\n"
+    assert ws.run("import os; print('KMNB_ARTIFACTS' in os.environ)").stdout == "False\n"
+
+
+def test_files_in_the_output_folder_become_artifacts_with_lineage(ws: Any) -> None:
+    one = ws.put("a\n", tool="pods")
+    outcome = ws.run(
+        "import os; open(os.environ['KMNB_OUTPUT'] + '/t.csv', 'w').write('x,y\\n1,2\\n')", artifacts=[one]
+    )
+    (made,) = outcome.artifacts
+    assert b"".join(kmnb._bridge.iterate(ws.context.backend.discussions.stream(made.key))) == b"x,y\n1,2\n"
+    told = kmnb._bridge.run(ws.context.backend.discussions.head(made.key)).attributes
+    assert told["source_run"] == outcome.receipt.digest
+    assert told["source_digests"] == one.digest
+
+
+def test_a_large_stdout_is_stored_like_any_result(ws: Any) -> None:
+    assert ws.run("print('x' * 4095)").artifacts == ()
+    outcome = ws.run("for i in range(2000): print(i)")
+    (stored,) = outcome.artifacts
+    assert stored.size == len(outcome.stdout)
+    assert stored.tail(1).values == ["1999"]
+
+
+def test_a_receipt_is_verified_by_running_the_program_again(ws: Any) -> None:
+    one = ws.put("a\nb\n", tool="pods")
+    outcome = ws.run(COUNT, artifacts=[one])
+    assert ws.verify(outcome.receipt).status == "verified"
+    assert ws.verify(outcome.receipt.to_json()).status == "verified"
+    assert ws.verify(json.loads(outcome.receipt.to_json())).status == "verified"
+
+
+def test_a_program_that_gives_something_else_each_time_differs(ws: Any) -> None:
+    assert ws.verify(ws.run("import time; print(time.time_ns())").receipt).status == "differs"
+
+
+def test_what_is_gone_cannot_be_verified(ws: Any) -> None:
+    one = ws.put("a\n", tool="pods")
+    receipt = ws.run(COUNT, artifacts=[one]).receipt
+    ws.delete(one)
+    told = ws.verify(receipt)
+    assert told.status == "cannot-verify"
+    assert one.key in told.reason
+
+
+def test_a_changed_receipt_is_refused(ws: Any) -> None:
+    facts = json.loads(ws.run("print(1)").receipt.to_json())
+    with pytest.raises(BadRequest, match="changed"):
+        ws.verify(facts | {"stdout_digest": "sha256:" + "0" * 64})
+
+
+def test_a_run_below_the_required_level_is_refused(ws: Any) -> None:
+    with pytest.raises(SandboxUnavailable, match="missing"):
+        ws.run("print(1)", required_level=4)
+
+
+def test_bash_runs_too(ws: Any) -> None:
+    one = ws.put("a\nb\n", tool="pods")
+    outcome = ws.run("find $KMNB_ARTIFACTS -type f ! -name '.*' | xargs cat | wc -l", language="bash", artifacts=[one])
+    assert outcome.stdout.strip() == "2"
+    assert outcome.receipt.interpreter.startswith("GNU bash")
+    assert ws.verify(outcome.receipt).status == "verified"
+
+
+def test_a_cell_runs_in_a_kernel_over_the_turn_and_can_be_verified(ws: Any) -> None:
+    one = ws.put("a\nb\n", tool="pods")
+    with ws.turn(one):
+        outcome = ws.run_cell(COUNT + "\ntotal * 10")
+    assert (outcome.stdout, outcome.ok) == ("2\n20\n", True), outcome.stderr
+    assert outcome.receipt.interpreter.endswith("ipykernel")
+    assert ws.verify(outcome.receipt).status == "verified"
+
+
+def test_a_session_keeps_state_and_says_that_it_cannot_be_verified(ws: Any) -> None:
+    assert ws.run_cell("x = 20", session="mine").ok
+    outcome = ws.run_cell("x + 1", session="mine")
+    assert outcome.stdout == "21\n"
+    assert ws.verify(outcome.receipt).status == "cannot-verify"
+    assert ws.close_session("mine")
+    with pytest.raises(BadRequest, match="session"):
+        ws.run_cell("echo", language="bash", session="mine")
+
+
+def test_programs_of_a_closed_thread_are_gone(ws: Any) -> None:
+    receipt = ws.run("print(1)").receipt
+    ws.close_thread("t1")
+    assert ws.verify(receipt).status == "cannot-verify"
+
+
+def test_packages_are_importable_only_when_they_are_named() -> None:
+    assert kmnb.sandbox.run("import msgspec").exit_code == 1
+    outcome = kmnb.sandbox.run("import msgspec; print(msgspec.json.encode([1]))", packages=["msgspec"])
+    assert outcome.stdout == "b'[1]'\n", outcome.stderr
+    assert kmnb.sandbox.run("import numpy", packages=["msgspec"]).exit_code == 1
+    with pytest.raises(BadRequest, match="not installed"):
+        kmnb.sandbox.run("1", packages=["no-such-package-at-all"])
