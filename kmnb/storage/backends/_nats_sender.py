@@ -79,9 +79,10 @@ class ChunkSender:
             await self._turn()
 
     async def settle(self) -> None:
-        """Wait for the chunks in flight and send no more; raises as :meth:`begin`."""
-        while self._settled < self._published:
-            await self._turn()
+        """Wait until every chunk in flight was answered, well or badly, or the lane is gone."""
+        while self._tokens and self._lane is not None and self._lane.error is None:
+            self._changed.clear()
+            await self._changed.wait()
 
     async def _turn(self) -> None:
         if self._failure is not None:
@@ -150,6 +151,7 @@ class ChunkSender:
             self._places[number] = place
             while self._settled in self._places and self._failure is None:
                 self._settle(self._settled, self._places.pop(self._settled))
+        self._changed.set()
 
     def _settle(self, number: int, place: int) -> None:
         if place <= self._last_place:
