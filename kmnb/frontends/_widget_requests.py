@@ -7,14 +7,13 @@ answer is bounded, and says in ``code`` which call of Python gives the same.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from kmnb.core.arguments import checked
 from kmnb.core.bounds import KIB
 from kmnb.core.describe import Operation, Param
-from kmnb.core.jsonable import json_text, jsonable
-from kmnb.errors import BadRequest, KmnbError
+from kmnb.core.jsonable import json_text
+from kmnb.frontends._widget_answers import Table, answered
 from kmnb.frontends._widget_filters import order_of, where_text
 from kmnb.frontends._widget_tree import tree_of
 from kmnb.ops.column_facts import Columns
@@ -58,15 +57,7 @@ class Questions:
         Returns:
             Plain JSON with the same ``id``, and either ``answer`` or ``error`` (its code and one line of text).
         """
-        told = message if isinstance(message, dict) else {}
-        reply: dict[str, Any] = {"id": told.get("id") if isinstance(told.get("id"), int) else None}
-        try:
-            operation, handler = _known(told.get("ask"))
-            given = told.get("arguments")
-            arguments = checked(operation, given if isinstance(given, dict) else {})
-            return reply | {"answer": jsonable(await handler(self, arguments))}
-        except KmnbError as error:
-            return reply | {"error": {"code": error.code, "text": str(error)}}
+        return await answered(self, QUESTIONS, message)
 
     async def lines(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Give a page of lines."""
@@ -138,12 +129,6 @@ class Questions:
         return {"facts": facts, "code": f"art = ws.get({artifact.key!r})"}
 
 
-def _known(ask: Any) -> tuple[Operation, Callable[[Questions, Mapping[str, Any]], Coroutine[Any, Any, Any]]]:
-    if isinstance(ask, str) and ask in QUESTIONS:
-        return QUESTIONS[ask]
-    raise BadRequest("preview", "there is no such question", f"Known: {', '.join(QUESTIONS)}.")
-
-
 def _select_code(where: str | None, limit: int, *, order: tuple[str, bool] | None) -> str:
     code = f"art.select(['*']{f', where={where!r}' if where else ''}, limit={limit})"
     if order is None:
@@ -168,7 +153,7 @@ def _fitting(rows: list[list[str]]) -> list[list[str]]:
     return rows
 
 
-QUESTIONS: Mapping[str, tuple[Operation, Callable[[Questions, Mapping[str, Any]], Coroutine[Any, Any, Any]]]] = {
+QUESTIONS: Table = {
     "lines": (Operation("lines", "A page of lines.", (_START, _LIMIT)), Questions.lines),
     "rows": (Operation("rows", "A page of rows.", (_START, _LIMIT, _FILTERS, _ORDER)), Questions.rows),
     "find": (

@@ -1,4 +1,4 @@
-"""``art.preview_widget()``: one anywidget that pages through an artifact by sips."""
+"""``art.preview_widget()``, ``ws.browser()`` and ``ws.gc_panel()``: widgets that ask, and are answered by sips."""
 
 from __future__ import annotations
 
@@ -14,5 +14,19 @@ def preview(artifact: Any) -> Any:
     return PreviewWidget(artifact)
 
 
-FRONTEND = Frontend("The interactive preview of notebooks.")
-PREVIEW = preview
+def store_browser(workspace: Any) -> Any:
+    """Make the browser of a workspace's crew: threads, agents, tools, sizes, time to expiry."""
+    from kmnb.frontends._widget_class import StoreWidget
+
+    return StoreWidget(workspace)
+
+
+def collect_panel(workspace: Any) -> Any:
+    """Make the panel of garbage collection: a dry run first, then the deletion."""
+    from kmnb.frontends._widget_class import CollectWidget
+
+    return CollectWidget(workspace)
+
+
+FRONTEND = Frontend("The widgets of notebooks.")
+PREVIEW, BROWSER, COLLECT = preview, store_browser, collect_panel

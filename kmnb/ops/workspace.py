@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Self
 
+from kmnb import _plugins
 from kmnb._bridge import blocking, bridged
 from kmnb.core.cards import workspace_card
 from kmnb.core.config import Names, Setting
@@ -104,6 +105,22 @@ class Workspace(StoreFace, NamedFace, ThreadFace, BusFace, ComputeFace):
     def settings(self) -> tuple[Setting, ...]:
         """Every setting with its value and where it comes from."""
         return self.context.origins
+
+    def browser(self) -> Any:
+        """Make a widget that shows threads, agents, tools, sizes and time to expiry, live.
+
+        Raises:
+            ImportError: Widgets are not installed.
+        """
+        return _plugins.load("kmnb.frontends", "kmnb.frontends", "widget", "BROWSER")(self)
+
+    def gc_panel(self) -> Any:
+        """Make a widget that shows what a sweep would delete and why, and lets a person do it.
+
+        Raises:
+            ImportError: Widgets are not installed.
+        """
+        return _plugins.load("kmnb.frontends", "kmnb.frontends", "widget", "COLLECT")(self)
 
     async def _close(self) -> None:
         """Let go of connections, threads and files. Closing twice is harmless; what is stored stays."""

@@ -197,7 +197,7 @@ def test_state_and_bundle_hold_a_reference_and_no_content(text):
 
 
 def test_the_browsers_part_is_one_module_without_imports_of_others():
-    from kmnb.frontends._widget_class import asset, module_source
+    from kmnb.frontends._widget_base import asset, module_source
 
     source = module_source()
     assert not re.search(r"^(import|export (?!function mount))", source, re.MULTILINE)
