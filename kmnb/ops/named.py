@@ -93,9 +93,21 @@ async def _missing(context: Context, address: NamedAddress, version: int | None)
 async def list_filenames(context: Context) -> list[str]:
     """List the names of the workspace's session and of its user, sorted, ``user:`` included."""
     here = address_of(context, "x")
+    return await list_names(context, app=here.app, user=here.user, session=here.session)
+
+
+async def list_names(context: Context, *, app: str, user: str, session: str | None) -> list[str]:
+    """List the names of a session and of its user, sorted, ``user:`` included.
+
+    Args:
+        context: The workspace.
+        app: Application.
+        user: User.
+        session: Session; None for the names of the user alone.
+    """
     found: dict[str, NamedAddress | None] = {}
-    for session in (here.session, None):
-        async for info in context.backend.named.list(scope_prefix(here.app, here.user, session)):
+    for place in dict.fromkeys((session, None)):
+        async for info in context.backend.named.list(scope_prefix(app, user, place)):
             start = info.key.rpartition("/")[0]
             if start not in found:
                 found[start] = await address_of_key(context, info.key)
