@@ -42,6 +42,8 @@ class Host:
     """Engines that may be used, in order."""
     landlock_abi: int | None = None
     """Keep to this version of Landlock, as if the kernel had no later one."""
+    prepare: bool = True
+    """Whether one isolated worker is kept ready for the next run."""
     kernel: bool = False
     """Whether it forks Jupyter kernels."""
     reads: Sequence[str] = ()
@@ -84,7 +86,8 @@ class Host:
         home = str(Path(__file__).parents[2])
         options = {
             "home": home, "control": theirs.fileno(), "server": os.getpid(), "engines": list(self.engines),
-            "landlock_abi": self.landlock_abi, "kernel": self.kernel, "reads": list(self.reads),
+            "landlock_abi": self.landlock_abi, "kernel": self.kernel, "prepare": self.prepare,
+            "reads": list(self.reads),
             "library": list(self.library),
         }  # fmt: skip
         flags = ["-I", "-S", "-u", *(["-B"] if sys.dont_write_bytecode else [])]

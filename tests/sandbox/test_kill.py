@@ -156,6 +156,7 @@ def test_a_server_that_is_killed_leaves_nothing(host: Host, tmp_path: Path) -> N
 def test_a_hundred_runs_leave_no_process_folder_or_descriptor(run: Any, host: Host, tmp_path: Path) -> None:
     tmp_path.chmod(0o711)
     run("print(1)", run_parent=tmp_path)
+    assert settled(host)
     before = len(os.listdir("/proc/self/fd"))
     own = len(os.listdir(f"/proc/{host._process.pid}/fd"))  # type: ignore[union-attr]
     for number in range(100):

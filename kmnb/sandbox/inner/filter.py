@@ -151,6 +151,8 @@ UNCONTAINED = {
 }
 """Refused where no namespace stands around the program."""
 
+SIGNALS_KEPT_FROM = 6
+"""Landlock's version from which it keeps signals inside."""
 OLD_SIGNALS = {
     # To the own group (0), and the leader to itself: a filter cannot know other members.
     **_all("tkill rt_sigqueueinfo pidfd_open pidfd_send_signal", EPERM),
@@ -175,7 +177,7 @@ def rules(profile: Profile) -> Mapping[str, Rule]:
     if profile.contained:
         return found
     found |= UNCONTAINED
-    if profile.landlock < 6:
+    if profile.landlock < SIGNALS_KEPT_FROM:
         own = (0, profile.leader, -profile.leader & 0xFFFFFFFF)
         aimed = dict.fromkeys(("tgkill", "rt_tgsigqueueinfo"), _unless(0, (profile.leader,), EPERM))
         found |= OLD_SIGNALS | {"kill": _unless(0, own, EPERM)} | aimed

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import signal
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from kmnb.sandbox.inner import landlock, linux, messages, program, seal
 from kmnb.sandbox.inner.assemble import assemble
-from kmnb.sandbox.inner.filter import Profile, rules
+from kmnb.sandbox.inner.filter import SIGNALS_KEPT_FROM, Profile, rules
 from kmnb.sandbox.inner.job import Job
 from kmnb.sandbox.inner.places import DEVICES, Places, around_holes
 
@@ -28,8 +28,17 @@ class Flat:
     """Landlock's version that is kept to; 0 is none."""
     filtered: bool = True
     """Whether the seccomp filter is on."""
+    filters: dict[bool, bytes] = field(default_factory=dict)
+    """Assembled filters of programs and of kernels, made once for all forks where none is bound to one process."""
     contained = False
     """Whether one process's end ends them all; here the group is killed."""
+
+    def __post_init__(self) -> None:
+        if self.filtered and self.abi >= SIGNALS_KEPT_FROM:
+            self.filters.update({kernel: self._filter(kernel) for kernel in (False, True)})
+
+    def _filter(self, kernel: bool) -> bytes:
+        return assemble(rules(Profile(contained=False, kernel=kernel, landlock=self.abi, leader=os.getpid())))
 
     @property
     def name(self) -> str:
@@ -64,8 +73,7 @@ class Flat:
         if ruleset is not None:
             ruleset.enforce()
         if self.filtered:
-            profile = Profile(contained=False, kernel=job.is_kernel, landlock=self.abi, leader=os.getpid())
-            linux.install_filter(assemble(rules(profile)))
+            linux.install_filter(self.filters.get(job.is_kernel) or self._filter(job.is_kernel))
         messages.send(sock, {"started": True})
         sock.close()
         variables = job.variables(job.folder, job.artifacts, self.places.search)

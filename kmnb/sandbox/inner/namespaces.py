@@ -10,7 +10,7 @@ import contextlib
 import os
 import signal
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from kmnb.sandbox.inner import linux, messages, program, seal
@@ -31,10 +31,17 @@ class Namespaces:
 
     places: Places
     """What programs may see."""
+    filters: dict[bool, bytes] = field(default_factory=dict)
+    """Assembled filters of programs and of kernels, made once for all forks."""
     name = "ns"
     """Its name in Outcomes."""
     contained = True
     """Whether one process's end ends them all."""
+
+    def __post_init__(self) -> None:
+        self.filters.update(
+            {kernel: assemble(rules(Profile(contained=True, kernel=kernel))) for kernel in (False, True)}
+        )
 
     def work(self, sock: socket.socket, user: int | None) -> NoReturn:
         """Prepare in a fresh child, wait for a job, and become its program."""
@@ -53,7 +60,7 @@ class Namespaces:
         program.write_source(job, KERNEL)
         seal.limit_resources(job.limits, others=0)
         linux.no_new_privileges()
-        linux.install_filter(assemble(rules(Profile(contained=True, kernel=job.is_kernel))))
+        linux.install_filter(self.filters[job.is_kernel])
         sock.close()
         variables = job.variables(HOME, ARTIFACTS if job.artifacts else None, self.places.search)
         program.become(job, variables, library=self.places.library, sockets=KERNEL)

@@ -66,10 +66,11 @@ class Spawner:
         self._wake.close()
         self._wake_end.close()
 
-    def serve(self) -> None:
-        """Work until the server goes, with one worker prepared ahead; then end everything."""
+    def serve(self, *, prepare: bool = True) -> None:
+        """Work until the server goes, with one worker prepared ahead or none; then end everything."""
         while self.open:
-            if self.spare is None:
+            # Only while nothing runs: preparing would take the processor from the run that just began.
+            if self.spare is None and prepare and not self.runs:
                 self.spare = self._fork()
             self.step()
         for run in [*self.runs, *([self.spare] if self.spare else [])]:
