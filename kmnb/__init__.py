@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from kmnb import testing as testing
     from kmnb._connect import connect, connect_async, open_store, open_store_async
     from kmnb.errors import KmnbError
+    from kmnb.integrations.agent_tools import agent_tools, agent_tools_async
 
 __version__ = "0.1.0"
 
 _WHERE = {
+    "agent_tools": "kmnb.integrations.agent_tools",
+    "agent_tools_async": "kmnb.integrations.agent_tools",
     "connect": "kmnb._connect",
     "connect_async": "kmnb._connect",
     "open_store": "kmnb._connect",
@@ -26,7 +29,16 @@ _WHERE = {
 }
 _MODULES = frozenset({"contract", "errors", "integrations", "sandbox", "testing"})
 
-__all__ = ["KmnbError", "__version__", "connect", "connect_async", "open_store", "open_store_async"]
+__all__ = [
+    "KmnbError",
+    "__version__",
+    "agent_tools",
+    "agent_tools_async",
+    "connect",
+    "connect_async",
+    "open_store",
+    "open_store_async",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -19,7 +19,7 @@ MEMORY_BYTES = 4 * 1024 * 1024 * 1024
 
 def main() -> None:
     """Serve one sip on standard input and output."""
-    _limit()
+    limit_process()
     # Records make no cycles; looking for some would take as long as decoding them.
     gc.disable()
     source, sink = sys.stdin.buffer, sys.stdout.buffer
@@ -62,7 +62,8 @@ def _error(error: KmnbError) -> bytes:
     return json.dumps({**facts, "facts": error.facts}, default=str).encode()
 
 
-def _limit() -> None:
+def limit_process() -> None:
+    """Take from this process what hostile programs would use: memory, files, the host's variables."""
     import resource
 
     # Python sets this for itself where there is no locale; $ENV would show it.

@@ -13,6 +13,7 @@ from kmnb.core.display import bundle
 from kmnb.ops._face_bus import BusFace
 from kmnb.ops._face_compute import ComputeFace
 from kmnb.ops._face_named import NamedFace
+from kmnb.ops._face_project import ProjectFace
 from kmnb.ops._face_store import StoreFace
 from kmnb.ops._face_threads import ThreadFace
 from kmnb.ops._hooks import Hooks
@@ -20,7 +21,7 @@ from kmnb.ops.background import end_with, start_background
 from kmnb.ops.context import Context
 
 
-class Workspace(StoreFace, NamedFace, ThreadFace, BusFace, ComputeFace):
+class Workspace(StoreFace, NamedFace, ThreadFace, BusFace, ComputeFace, ProjectFace):
     """Artifacts of one store, seen from one namespace, crew, thread and agent. Made by :func:`kmnb.connect`.
 
     Every verb that touches the store blocks and has a twin with ``_async`` that is safe to await on any loop.
