@@ -13,6 +13,8 @@ ANSWER_MAX_BYTES = 64 * 1024 * 1024
 """Largest answer in bytes."""
 MEMORY_BYTES = 1024 * 1024 * 1024
 """Address space of the process."""
+ITEMS_MAX = 1_000_000
+"""Most values of a YAML document, those behind aliases counted each time."""
 
 
 def main() -> None:
@@ -45,7 +47,19 @@ def _mustache(data: Any, template: str) -> str:
 def _yaml(data: str, argument: str) -> Any:
     import yaml
 
-    return yaml.safe_load(data)
+    value = yaml.safe_load(data)
+    # Aliases cost nothing here and everything once they are written out.
+    waiting, count = [value], 0
+    while waiting:
+        count += 1
+        if count > ITEMS_MAX:
+            raise ValueError(f"more than {ITEMS_MAX:,} values")
+        item = waiting.pop()
+        if isinstance(item, dict):
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
+    return value
 
 
 _WORK = {"jsonpath": _jsonpath, "mustache": _mustache, "yaml": _yaml}
