@@ -33,7 +33,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "kmnb.storage._obstore": {"obstore"},
     "kmnb.storage.backends": {"*"},
     "kmnb.storage._embedded": {"nats_server", "nats"},
-    "kmnb.sandbox.kernels": {"jupyter_client", "ipykernel", "traitlets"},
+    "kmnb.sandbox.kernels": {"jupyter_client", "ipykernel", "tornado", "traitlets"},
     "kmnb.formats": {"lazily *"},
     "kmnb.sips": {"lazily *"},
     "kmnb.ops": {"lazily *"},

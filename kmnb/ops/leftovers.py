@@ -31,7 +31,7 @@ COUNTER_SECONDS = 90 * 24 * 3600
 """How long a counter of sequence numbers is kept after its last number."""
 FOLDER_SECONDS = 2 * 3600
 """How long a temporary folder that names no process may lie untouched."""
-FOLDER_PREFIXES = ("kmnb-turn-", "kmnb-compute-", "kmnb-run-")
+FOLDER_PREFIXES = ("kmnb-turn-", "kmnb-compute-", "kmnb-run-", "kmnb-cell-", "kmnb-kernel-")
 """Beginnings of the names of temporary folders."""
 
 

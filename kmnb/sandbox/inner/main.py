@@ -54,7 +54,7 @@ def _serve(options: dict[str, Any]) -> None:
     gc.collect()
     gc.freeze()
     messages.send(control, {"op": "hello", "pid": os.getpid(), **hello})
-    Spawner(control, engine, users).serve(prepare=options["prepare"])
+    Spawner(control, engine, users, server=options["server"]).serve(prepare=options["prepare"])
 
 
 def choose(options: dict[str, Any], places: Places, users: Users) -> tuple[Engine, dict[str, Any]]:

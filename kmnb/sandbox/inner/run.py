@@ -109,7 +109,7 @@ class Run:
 
     def make_folder(self, message: dict[str, Any]) -> None:
         """Make the run's folder on the host, with the folders in it that the job needs."""
-        self.folder = tempfile.mkdtemp(prefix="kmnb-run-", dir=message["parent"])
+        self.folder = tempfile.mkdtemp(prefix=f"kmnb-run-{os.getpid()}-", dir=message["parent"])
         folders = [self.folder]
         if self.endless:
             folders.append(os.path.join(self.folder, SOCKETS))

@@ -39,15 +39,19 @@ class Spawner:
         control: The socket to the server.
         engine: What isolates the runs.
         users: Users of one's own for them.
+        server: The server's process, whose end counts even when a fork of it still holds the socket.
     """
 
-    def __init__(self, control: socket.socket, engine: Engine, users: Users) -> None:
+    def __init__(self, control: socket.socket, engine: Engine, users: Users, *, server: int | None = None) -> None:
         self.control, self.engine, self.users = control, engine, users
         self.runs: list[Run] = []
         self.spare: Run | None = None
         self.open = True
         self.unreleased: set[str] = set()
         self._next_look = 0.0
+        self._server: int | None = None
+        with contextlib.suppress(OSError):
+            self._server = os.pidfd_open(server) if server is not None else None
         self._wake, wake = socket.socketpair()
         for one in (self._wake, wake):
             one.setblocking(False)
@@ -86,6 +90,8 @@ class Spawner:
         workers = {run.sock.fileno(): run for run in self._all() if run.sock.fileno() >= 0}
         watched = [self._wake.fileno(), *workers, *([self.control.fileno()] if self.open else [])]
         poll = select.poll()
+        if self._server is not None and self.open:
+            poll.register(self._server, select.POLLIN)
         for descriptor in watched:
             poll.register(descriptor, select.POLLIN)
         ready = {fd for fd, _ in poll.poll(1000 * self._patience())}
@@ -94,6 +100,8 @@ class Spawner:
                 self._wake.recv(4096)
         for fd in ready & set(workers):
             self._hear(workers[fd])
+        if self._server in ready:
+            self.open = False
         self._reap()
         self._judge()
         if self.open and self.control.fileno() in ready:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kmnb.sandbox.kernels._cells import close_session, run_cell, warm
+    from kmnb.sandbox.kernels._gateway import run_remote
     from kmnb.sandbox.kernels.provisioner import SandboxProvisioner
 
-__all__ = ["SandboxProvisioner", "close_session", "run_cell", "warm"]
+__all__ = ["SandboxProvisioner", "close_session", "run_cell", "run_remote", "warm"]
 
 
 def __getattr__(name: str) -> Any:
@@ -17,6 +18,10 @@ def __getattr__(name: str) -> Any:
         from kmnb.sandbox.kernels.provisioner import SandboxProvisioner
 
         return SandboxProvisioner
+    if name == "run_remote":
+        from kmnb.sandbox.kernels._gateway import run_remote
+
+        return run_remote
     if name in __all__:
         from kmnb.sandbox.kernels import _cells
 

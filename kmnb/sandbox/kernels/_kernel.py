@@ -85,7 +85,7 @@ async def start_kernel(host: Host, limits: Limits) -> Kernel:
         SandboxUnavailable: It could not be started.
     """
     await host.start()
-    artifacts = Path(tempfile.mkdtemp(prefix="kmnb-cell-", dir=short_parent()))
+    artifacts = Path(tempfile.mkdtemp(prefix=f"kmnb-cell-{os.getpid()}-", dir=short_parent()))
     try:
         return await _start(host, limits, artifacts)
     except BaseException:

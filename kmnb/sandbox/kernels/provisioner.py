@@ -105,7 +105,7 @@ class SandboxProvisioner(KernelProvisionerBase):
             cmd = [sys.executable, *cmd[1:]]
         command = [FILE if word == "{connection_file}" else word for word in cmd]
         # Clients stay connected over a restart, so the sockets' folder outlives the kernel.
-        self.sockets = self.sockets or tempfile.mkdtemp(prefix="kmnb-kernel-", dir=short_parent())
+        self.sockets = self.sockets or tempfile.mkdtemp(prefix=f"kmnb-kernel-{os.getpid()}-", dir=short_parent())
         await bridge(self._submit(command, facts))
         self._running, self._status = True, None
         manager.ip = os.path.join(self.sockets, "s")
