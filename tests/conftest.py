@@ -58,3 +58,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     named = [Path(str(config.invocation_params.dir), arg.partition("::")[0]).resolve() for arg in config.args]
     return None if any(path == collection_path or collection_path in path.parents for path in named) else True
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run browser tests last: Playwright's blocking interface keeps a loop running in the main thread."""
+    items.sort(key=lambda item: (TESTS / "browser") in item.path.parents)
