@@ -6,7 +6,7 @@ import json
 
 from kmnb.core.addresses import NamedAddress, parse_version_key, scope_prefix
 from kmnb.core.events import DELETED
-from kmnb.core.metadata import Attribute
+from kmnb.core.metadata import Attribute, ObjectInfo
 from kmnb.errors import ArtifactNotFound, BadRequest
 from kmnb.ops.context import Context
 from kmnb.ops.events import tell
@@ -105,13 +105,30 @@ async def list_names(context: Context, *, app: str, user: str, session: str | No
         user: User.
         session: Session; None for the names of the user alone.
     """
-    found: dict[str, NamedAddress | None] = {}
+    found: list[str] = []
     for place in dict.fromkeys((session, None)):
-        async for info in context.backend.named.list(scope_prefix(app, user, place)):
-            start = info.key.rpartition("/")[0]
-            if start not in found:
-                found[start] = await address_of_key(context, info.key)
-    return sorted(address.name for address in found.values() if address is not None)
+        found += [address.name for address in await latest_of_names(context, app=app, user=user, session=place)]
+    return sorted(found)
+
+
+async def latest_of_names(
+    context: Context, *, app: str, user: str, session: str | None
+) -> dict[NamedAddress, ObjectInfo]:
+    """Find the newest version of every name of a scope, in one listing.
+
+    Args:
+        context: The workspace.
+        app: Application.
+        user: User.
+        session: Session; None for user scope.
+    """
+    newest: dict[str, tuple[int, ObjectInfo]] = {}
+    async for info in context.backend.named.list(scope_prefix(app, user, session)):
+        start, _, number = info.key.rpartition("/")
+        if number.isascii() and number.isdigit() and int(number) >= newest.get(start, (0, info))[0]:
+            newest[start] = (int(number), info)
+    found = [(await address_of_key(context, info.key), info) for _, info in newest.values()]
+    return {address: info for address, info in found if address is not None}
 
 
 async def address_of_key(context: Context, key: str) -> NamedAddress | None:
