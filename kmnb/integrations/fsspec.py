@@ -162,6 +162,7 @@ class ArtifactFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
         self,
         path: str,
         mode: str = "rb",
+        *,
         block_size: Any = None,
         autocommit: bool = True,
         cache_options: Any = None,
