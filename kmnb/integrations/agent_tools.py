@@ -10,7 +10,7 @@ import base64
 import binascii
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_type_hints
 
 from kmnb._bridge import bridge, run
 from kmnb.core.agent_answers import answer, error_answer, numbered, text_answer
@@ -48,23 +48,38 @@ def agent_tools(ws: Workspace) -> list[Callable[..., Answer]]:
         ``list_artifacts``, ``load_artifact``, ``append_to_artifact``, ``delete_artifact``,
         ``artifact_search_and_replace_regex`` and ``apply_embed_and_create_artifact``.
     """
-    return [_plain(tool, run) for tool in _Tools(ws).every()]
+    return [_plain(tool) for tool in _Tools(ws).every()]
 
 
 def agent_tools_async(ws: Workspace) -> list[Callable[..., Any]]:
-    """Make the same tools as functions that give coroutines, safe to await on any loop; see :func:`agent_tools`."""
-    return [_plain(tool, bridge) for tool in _Tools(ws).every()]
+    """Make the same tools as coroutine functions, safe to await on any loop; see :func:`agent_tools`."""
+    return [_coroutine(tool) for tool in _Tools(ws).every()]
 
 
-def _plain(method: Callable[..., Any], drive: Callable[[Any], Any]) -> Callable[..., Any]:
+def _plain(method: Callable[..., Any]) -> Callable[..., Any]:
     def tool(*args: Any, **kwargs: Any) -> Any:
-        return drive(_guarded(method, args, kwargs))
+        return run(_guarded(method, args, kwargs))
 
+    return _dressed(tool, method)
+
+
+def _coroutine(method: Callable[..., Any]) -> Callable[..., Any]:
+    async def tool(*args: Any, **kwargs: Any) -> Any:
+        return await bridge(_guarded(method, args, kwargs))
+
+    return _dressed(tool, method)
+
+
+def _dressed(tool: Any, method: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a tool the name, the text and the signature of its body."""
     tool.__name__ = tool.__qualname__ = method.__name__
     tool.__doc__, tool.__module__ = method.__doc__, __name__
-    tool.__annotations__ = dict(method.__annotations__)
-    tool.__signature__ = inspect.signature(method)  # type: ignore[attr-defined]
-    return tool
+    # Frameworks make a schema of these: types themselves, not their names.
+    tool.__annotations__ = hints = get_type_hints(method)
+    told = inspect.signature(method)
+    params = [param.replace(annotation=hints[name]) for name, param in told.parameters.items()]
+    tool.__signature__ = told.replace(parameters=params, return_annotation=hints["return"])
+    return tool  # type: ignore[no-any-return]
 
 
 async def _guarded(method: Callable[..., Any], args: Any, kwargs: Any) -> Answer:

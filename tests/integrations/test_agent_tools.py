@@ -40,6 +40,8 @@ def test_the_tools_are_plain_functions_with_documented_arguments(tools: dict[str
     for tool in tools.values():
         assert inspect.isfunction(tool)
         assert not inspect.iscoroutinefunction(tool)
+        assert inspect.signature(tool).parameters.keys() <= tool.__annotations__.keys()
+        assert not any(isinstance(hint, str) for hint in tool.__annotations__.values())
         assert all(name in (tool.__doc__ or "") for name in inspect.signature(tool).parameters)
 
 
@@ -158,4 +160,5 @@ def test_wrong_arguments_are_answers_and_no_exceptions(tools: dict[str, Any]) ->
 
 def test_the_coroutine_twins_run_on_any_loop(ws: Workspace) -> None:
     tools = {tool.__name__: tool for tool in kmnb.agent_tools_async(ws)}
+    assert all(inspect.iscoroutinefunction(tool) for tool in tools.values())
     assert asyncio.run(tools["load_artifact"]("report.csv"))["data"]["content"] == CSV

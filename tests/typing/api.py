@@ -58,6 +58,15 @@ def naming(ws: Workspace) -> None:
     ws.remove("report.csv")
 
 
+def projecting(ws: Workspace, art: Artifact) -> None:
+    """What reaches a model is JSON; a resolved text is a str, a resolved stream an iterator."""
+    assert_type(ws.project(art, "reference"), dict[str, Any] | None)
+    text: str = ws.resolve("«artifact_content:report.csv»")
+    pieces: Iterator[str] = ws.resolve(iter([text]), stage="late")
+    assert_type([tool.__name__ for tool in kmnb.agent_tools(ws)], list[str])
+    assert_type("".join(pieces), str)
+
+
 def knowing(art: Artifact) -> None:
     """What a handle knows costs no call; what it does not know is None."""
     assert_type(art.key, str)
