@@ -126,3 +126,15 @@ def test_python_m_kmnb_is_the_same_and_an_ascii_terminal_does_no_harm(stored, tm
 def test_the_script_ends_cleanly():
     assert python("-m", "kmnb", "--version").clean
     assert Path(ROOT, "kmnb", "__main__.py").is_file()
+
+
+def test_settings_are_told_with_their_origin_without_a_store(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("KMNB_URL", "nats://user:hunter2@127.0.0.1:1")
+    code, out, err = run("config", "show")
+    assert (code, err) == (0, "")
+    assert "agent\tada\tenvironment KMNB_AGENT\n" in out
+    assert "crew\tnocrew\tdefault\n" in out
+    assert "hunter2" not in out
+    assert "nats://127.0.0.1:1" in out
+    assert json.loads(run("config", "--json")[1])[0]["setting"] == "url"
+    assert run("config", "--help")[1].startswith("usage: kmnb config")
