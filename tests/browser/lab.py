@@ -24,6 +24,8 @@ SETTINGS = {
 READY = """() => { const s = window.jupyterapp?.shell?.currentWidget?.context?.sessionContext;
     const k = s?.session?.kernel; return !!(s?.isReady && k?.connectionStatus === 'connected'
     && k.status === 'idle'); }"""
+GO_ON = {"tags": ["raises-exception"]}
+"""Metadata of a cell whose error does not keep the next ones from running."""
 RUN_ALL = "() => { void window.jupyterapp.commands.execute('notebook:run-all-cells'); }"
 
 
@@ -70,7 +72,14 @@ def notebook(*cells: str) -> dict[str, Any]:
     """A notebook of code cells without outputs."""
     return {
         "cells": [
-            {"cell_type": "code", "id": f"c{n}", "source": cell, "metadata": {}, "outputs": [], "execution_count": None}
+            {
+                "cell_type": "code",
+                "id": f"c{n}",
+                "source": cell,
+                "metadata": dict(GO_ON),
+                "outputs": [],
+                "execution_count": None,
+            }
             for n, cell in enumerate(cells)
         ],
         "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},

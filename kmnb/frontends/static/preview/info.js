@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 export class Info {
   constructor({ asker, status }) {
     Object.assign(this, { asker, status, facts: {} });
-    this.list = h("dl", { class: "kmnb-facts" });
+    this.list = h("div", {});
     this.element = this.list;
   }
 
@@ -14,14 +14,18 @@ export class Info {
     if (!reply) return;
     if (reply.error) return this.status(reply.error.text, true);
     Object.assign(this, reply.answer);
-    const lines = Object.entries(this.facts).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]);
-    this.list.replaceChildren(...lines);
+    this.list.replaceChildren(factTable("Facts", Object.entries(this.facts)));
     this.status(this.facts.expiresAt ? remaining(this.facts.expiresAt) : "it does not expire");
   }
 
   copied() {
     return { columns: ["fact", "value"], rows: Object.entries(this.facts) };
   }
+}
+
+export function factTable(label, pairs) {
+  const lines = pairs.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, value)));
+  return h("table", { class: "kmnb-facts", "aria-label": label }, h("tbody", {}, ...lines));
 }
 
 export function remaining(until, now = Date.now()) {

@@ -4,7 +4,7 @@ import { Asker } from "./ask.js";
 import { copy, written } from "./copy.js";
 import { button, h, number } from "./dom.js";
 import { Grid } from "./grid.js";
-import { Info } from "./info.js";
+import { factTable, Info } from "./info.js";
 import { Bytes, Lines } from "./text.js";
 import { Tree } from "./tree.js";
 
@@ -146,7 +146,7 @@ export class Preview {
   }
 
   help() {
-    return [h("dl", { class: "kmnb-facts", "aria-label": "Keys" }, ...HELP.flatMap(([key, text]) => [h("dt", {}, key), h("dd", {}, text)]))];
+    return [factTable("Keys", HELP)];
   }
 
   key(event) {
