@@ -56,6 +56,11 @@ def _value(operation: Operation, param: Param, value: Any) -> Any:
 
 def _text(thing: str, value: Any) -> str:
     if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            # Bytes of a command line that are not UTF-8 arrive like this too.
+            raise BadRequest(thing, "holds a lone surrogate", "Give text that UTF-8 can write.") from None
         return value
     raise BadRequest(thing, f"must be text, not {_shown(value)}")
 
@@ -98,7 +103,7 @@ def _texts(thing: str, value: Any) -> list[str]:
     if isinstance(value, str):
         value = split_texts(value)
     if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
-        return list(value)
+        return [_text(thing, item) for item in value]
     raise BadRequest(thing, f"must be a list of texts, not {_shown(value)}")
 
 
@@ -124,6 +129,9 @@ def split_texts(text: str) -> list[str]:
 
     Returns:
         The texts; spaces around them are dropped, empty ones too.
+
+    Raises:
+        BadRequest: It is no such list; one text is longer than 128 KiB.
     """
     if text.lstrip().startswith("["):
         try:
@@ -132,7 +140,10 @@ def split_texts(text: str) -> list[str]:
             value = None
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return value
-    fields = next(csv.reader([text.replace("\n", " ").replace("\r", " ")], skipinitialspace=True), [])
+    try:
+        fields = next(csv.reader([text.replace("\n", " ").replace("\r", " ")], skipinitialspace=True), [])
+    except csv.Error as error:
+        raise BadRequest(f"list of texts {_shown(text)}", str(error), "Give a JSON list of texts.") from None
     return [field.strip() for field in fields if field.strip()]
 
 

@@ -16,6 +16,7 @@ from kmnb.errors import KeySyntaxError, clip
 CREWLESS = "nocrew"
 """Crew segment of an agent without a crew."""
 
+_REFUSED = frozenset(map(chr, range(32))) | {"\x7f", "\\"}
 _PLAIN = re.compile(r"[A-Za-z0-9._-]+")
 _OTHER = re.compile(r"[^A-Za-z0-9._-]")
 _ESCAPED = re.compile(r"(?:[A-Za-z0-9._-]|=[0-9A-F]{2})+")
@@ -82,7 +83,8 @@ def check_key(key: str) -> str:
         The key itself.
 
     Raises:
-        KeySyntaxError: Empty, too long, rooted, with an empty, ``.`` or ``..`` segment, or with a NUL.
+        KeySyntaxError: Empty, too long, rooted, with an empty, ``.`` or ``..`` segment, with a control character or a
+            backslash, or not encodable.
     """
     if not isinstance(key, str) or not key:
         raise KeySyntaxError(f"key {key!r:.80}", "is not a key", "Give segments separated by '/'.")
@@ -98,8 +100,8 @@ def _problem_of(key: str) -> str:
         return "holds a lone surrogate"
     if size > KEY_MAX_BYTES:
         return f"has {size} UTF-8 bytes; the limit KEY_MAX_BYTES is {KEY_MAX_BYTES}"
-    if "\0" in key:
-        return "holds a NUL character"
+    if not _REFUSED.isdisjoint(key):
+        return "holds a control character or a backslash"
     for segment in key.split("/"):
         if segment in ("", ".", ".."):
             return f"has the segment {segment!r}, which no key can have"
@@ -127,8 +129,7 @@ def check_prefix(prefix: str) -> str:
     Raises:
         KeySyntaxError: No key can begin like that.
     """
-    bare = prefix.removesuffix("/")
-    return check_key(bare) if bare else ""
+    return check_key(prefix.removesuffix("/") if isinstance(prefix, str) else prefix) if prefix != "" else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +242,6 @@ def local_path(base: str, key: str) -> str:
         key: A key of any grammar and depth.
 
     Raises:
-        KeySyntaxError: Rooted, with ``..``, with a NUL, or otherwise no key.
+        KeySyntaxError: No object can have that key.
     """
     return f"{base.rstrip('/')}/{check_key(key)}"

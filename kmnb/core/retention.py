@@ -18,7 +18,7 @@ class Reason(StrEnum):
     """Why an object stays or goes; a stable word for programs."""
 
     CLOSED = "thread-closed"
-    """Goes: its thread was closed, and the grace window is over."""
+    """Goes: its thread was closed; at once when closing, in a sweep once the grace window is over."""
     LAPSED = "thread-lapsed"
     """Goes: its thread gave no sign of life for a lease, and the grace window is over."""
     FOREIGN = "foreign-dead"
@@ -58,7 +58,7 @@ class Reason(StrEnum):
 
 
 SENTENCES = {
-    Reason.CLOSED: "its thread was closed and it is older than the grace window",
+    Reason.CLOSED: "its thread was closed",
     Reason.LAPSED: "its thread gave no sign of life and it is older than the grace window",
     Reason.FOREIGN: "nobody is known to use its thread and foreign threads are swept on request",
     Reason.EXPIRED: "it is older than the TTL",

@@ -150,7 +150,7 @@ class DocumentWalker(TextReader):
             self._place += 1
             self._like = outer
             return
-        take = take if take is not None else _raw_elements
+        take = take if take is not None else array_elements
         while True:
             if (end := self._guess(take)) < 0:
                 end = yield from self._exact(take)
@@ -185,7 +185,7 @@ class DocumentWalker(TextReader):
         try:
             take(b"[%b]" % self._buffer[self._place : end])
         except ValueError as error:
-            raise self._fail(f"{error}, after") from None
+            raise self._fail(f"{error}, in what begins") from None
         if self._like is None:
             self._learn(end)
         return end
@@ -219,8 +219,16 @@ class DocumentWalker(TextReader):
         self._like = match.group() + second[: same or 1] if second[:1] in b'{["' else match.group()
 
 
-def _raw_elements(text: bytes) -> None:
-    """Check that a text is a JSON array without building it."""
+def array_elements(text: bytes) -> list[Any]:
+    """Find the elements of a JSON array without copying them.
+
+    Raises:
+        ValueError: It is no JSON array, or an element is nested too deeply.
+    """
     import msgspec
 
-    msgspec.json.decode(text, type=list[msgspec.Raw])
+    try:
+        found: list[Any] = msgspec.json.decode(text, type=list[msgspec.Raw])
+    except RecursionError:
+        raise ValueError("an element is nested too deeply") from None
+    return found

@@ -6,6 +6,7 @@ column; empty cells past the last column are no difference. Empty lines are no r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from kmnb.core.bounds import LINE_MAX_BYTES
@@ -13,6 +14,14 @@ from kmnb.core.records import Batch, Dialect, Problem
 from kmnb.formats._csv_counting import CsvCounter
 from kmnb.formats._csv_dialect import SAMPLE_BYTES, CsvDialect, sniff_dialect
 from kmnb.formats._csv_records import RecordCutter, cells_of
+
+_LOG_LINE = re.compile(
+    # A time of day in the first cell that more text follows (but for a zone that ends the cell), or an access log.
+    rb"[^,;|\t\"]{0,48}?\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?[^\s,;|]* "
+    rb"(?!(?:AM|PM|UTC|GMT|[A-Z]{1,3}[SD]?T|[+-]\d\d:?\d\d)[,;|\t\r\n])"
+    rb"|\S{1,255} \S{1,64} \S{1,64} \[\d"
+)
+_LOG_SHARE = 0.8
 
 
 class CsvSplitter:
@@ -153,6 +162,12 @@ def _fits(row: list[str], width: int) -> bool:
     return True
 
 
+def _is_log(head: bytes) -> bool:
+    """Tell lines of a log, in which commas stand by chance (``20:15:01,123 INFO …``), from records without a header."""
+    lines = [line for line in head[:8192].split(b"\n")[:50] if line.strip()]
+    return sum(_LOG_LINE.match(line) is not None for line in lines) >= _LOG_SHARE * len(lines)
+
+
 class _Csv:
     name = "csv"
     kind = "table"
@@ -173,7 +188,7 @@ class _Csv:
         named = found.names_fit == 1.0
         if found.width < 2 or not found.names_fit or found.agreement < (0.5 if named else 0.8):
             return 0.0
-        if not named and found.sampled < 3:
+        if not named and (found.sampled < 3 or _is_log(head)):
             return 0.0
         return (0.75 if found.width > 2 else 0.6) * found.agreement
 

@@ -13,7 +13,7 @@ from typing import Any
 from kmnb.core.records import Batch, Dialect
 from kmnb.core.walks import Event, Found, Path, Records, Walk
 from kmnb.formats._counters import BySplitting
-from kmnb.formats._walker import DocumentWalker
+from kmnb.formats._walker import DocumentWalker, array_elements
 
 HEAD_BYTES = 65_536
 """How much of the beginning tells where the list is."""
@@ -123,17 +123,7 @@ class JsonSplitter:
 
 def raw_elements(text: bytes) -> list[Any]:
     """Cut the text of a JSON array into the bytes of its elements."""
-    import msgspec
-
-    return [bytes(raw) for raw in msgspec.json.decode(text, type=list[msgspec.Raw])]
-
-
-def _elements(text: bytes) -> list[Any]:
-    """Find the elements of a JSON array without copying them."""
-    import msgspec
-
-    found: list[Any] = msgspec.json.decode(text, type=list[msgspec.Raw])
-    return found
+    return [bytes(raw) for raw in array_elements(text)]
 
 
 class _Json:
@@ -164,7 +154,7 @@ class _Json:
 
     def counter(self, head: bytes, *, indexed: bool) -> BySplitting:
         """Make what counts elements without copying them."""
-        return BySplitting(JsonSplitter(Dialect(), decode=_elements), indexed=indexed)
+        return BySplitting(JsonSplitter(Dialect(), decode=array_elements), indexed=indexed)
 
     def walk(self, walk: Walk, *, strict: bool = False) -> DocumentWalker:
         """Make a walker; there is nothing to leave out, so ``strict`` changes nothing."""

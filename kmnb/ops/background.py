@@ -20,6 +20,8 @@ from kmnb.ops.threads import renew_leases
 
 RETRY_SECONDS = 60.0
 """Pause after the store could not be reached."""
+ENDING_SECONDS = 0.5
+"""How long the end waits for background work that was told to stop."""
 
 _endings: set[asyncio.Task[None]] = set()
 _log = logging.getLogger("kmnb")
@@ -48,7 +50,7 @@ async def _warn(context: Context) -> None:
 
 
 async def _watch_over(reference: weakref.ref[Context]) -> None:
-    pause, warned = 0.0, False
+    pause, warned, failed = 0.0, False, False
     while True:
         await asyncio.sleep(pause)
         context = reference()
@@ -62,8 +64,12 @@ async def _watch_over(reference: weakref.ref[Context]) -> None:
             await renew_leases(context)
             if context.settings.sweep_on_connect:
                 await sweep_if_due(context)
+            failed = False
         except (KmnbError, OSError, TimeoutError) as error:
-            _log.warning("background work of %s: %s", context.backend.url, error)
+            # A store that is just shutting down fails once, and nobody needs to be told; one that stays away fails on.
+            level = logging.WARNING if failed else logging.INFO
+            _log.log(level, "background work of %s: %s", context.backend.url, error)
+            failed = True
             pause = min(pause, RETRY_SECONDS)
         # Sleeping must not keep a workspace that nobody holds.
         del context
@@ -93,8 +99,12 @@ class _Ending:
         if (context := self._context()) is not None:
             let_sleep(context)
         if self._owner == os.getpid():
-            for task in list(self._tasks):
+            tasks = set(self._tasks) - {asyncio.current_task()}
+            for task in tasks:
                 task.cancel()
+            if tasks:
+                # What is still at work would meet a store that is closed under it.
+                await asyncio.wait(tasks, timeout=ENDING_SECONDS)
         await self._backend.close()
 
     def abandon(self) -> None:

@@ -62,7 +62,10 @@ async def load_version(context: Context, address: NamedAddress, version: int | N
 
     Raises:
         ArtifactNotFound: No such name or version; the reason says what is known.
+        BadRequest: The version is not a whole number.
     """
+    if version is not None and type(version) is not int:
+        raise BadRequest(f"version {version!a:.80}", "is not a whole number", "Take one of versions().")
     number = version if version is not None else await latest_version(context, address)
     if number is not None and number >= 0:
         try:

@@ -218,4 +218,5 @@ def _compiled(source: str, *, ignore_case: bool) -> Any:
     except re2.error as error:
         reason = error.args[0] if error.args else "it is not RE2"
         reason = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        reason = reason.replace("(?m)", "")
         raise ExpressionError("bad pattern", reason, "The syntax is RE2; fixed=True takes it as plain text.") from None

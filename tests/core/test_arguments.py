@@ -50,6 +50,12 @@ def test_what_cannot_be_meant_names_the_parameter(name, value):
     assert caught.value.code == "bad-request"
 
 
+@pytest.mark.parametrize("given", [{"order": "\udcff"}, {"columns": ["a", "\ud800"]}, {"columns": "a" * 200_000}])
+def test_text_that_cannot_be_used_is_refused_by_name(given):
+    with pytest.raises(BadRequest):
+        checked(LINES, given)
+
+
 def test_an_unknown_name_offers_a_near_one():
     with pytest.raises(BadRequest, match="Did you mean start"):
         checked(LINES, {"strat": 1})

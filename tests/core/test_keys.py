@@ -81,6 +81,8 @@ def test_an_identifier_that_no_segment_can_be_is_refused(name: str) -> None:
         "a/",
         "a/./b",
         "a\0b",
+        "a\tb",
+        "a\\b",
         "a/\ud800",
     ],
 )

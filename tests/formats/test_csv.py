@@ -128,6 +128,11 @@ def test_the_dialect_is_found_out_from_the_beginning(head: bytes, delimiter: str
     [
         b"Hello, world\nthis, that\nno comma here\n",
         b"2012-07-02 10:22:40,672:DEBUG:foo\n2014-10-08 16:56:38,344:WARN:bar\n",
+        b"2026-11-30T00:00:00Z gateway-0 GET /api/a 200 0 ms client=probe/1.4 (linux; checks every path)\n" * 50,
+        b"2026-11-30 20:00:00,672 INFO worker 1 done\n" * 50,
+        b"20:00:00 | INFO | worker 1 done\n" * 50,
+        b"I1130 20:00:00.5 1 main.go:7] synced a, b\n" * 50,
+        b'10.0.0.1 - - [30/Nov/2026:20:00:11 +0000] "GET / HTTP/1.1" 200 5 "-" "Probe (a; b)"\n' * 50,
         b"<a>1, 2</a>\n<b>1, 2</b>\n",
         b"{'a', 'b'}\n",
         b"",
@@ -135,6 +140,19 @@ def test_the_dialect_is_found_out_from_the_beginning(head: bytes, delimiter: str
 )
 def test_prose_and_logs_are_no_tables(text: bytes) -> None:
     assert kmnb_csv.FORMAT.sniff(text) == 0.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"2026-11-30 20:00:00,5,ok\n" * 50,
+        b"2026-11-30 20:00:00 UTC,5,ok\n" * 50,
+        b"1,2026-11-30 20:00:00 up,ok\n" * 50,
+        b"time,value,note\n" + b"2026-11-30 20:00:00 about noon,5,ok\n" * 50,
+    ],
+)
+def test_records_that_begin_with_a_time_are_a_table(text: bytes) -> None:
+    assert kmnb_csv.FORMAT.sniff(text) > 0.5
 
 
 def test_a_given_dialect_is_never_overruled() -> None:

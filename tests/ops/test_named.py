@@ -182,7 +182,8 @@ def test_closing_a_thread_whose_id_is_the_session_loses_nothing_named(connect: A
     ws.save("x", "named")
     ws.put("temporary", tool="t")
     assert ws.close_thread("t1").deleted == 1
-    assert ws.sweep().deleted == 0
+    # Leftovers of other processes on this machine may go; nothing of the store does.
+    assert [verdict for verdict in ws.sweep().verdicts if verdict.deletes and verdict.reason != "leftover"] == []
     assert content(ws.load("x")) == b"named"
 
 
@@ -212,3 +213,9 @@ def test_metadata_must_be_json_and_bounded(ws: Workspace) -> None:
         with pytest.raises(BadRequest, match="metadata"):
             ws.save("x", "y", metadata=metadata)
     assert ws.versions("x") == []
+
+
+def test_a_version_that_is_no_number_is_refused(ws: Workspace) -> None:
+    ws.save("a.txt", b"1")
+    with pytest.raises(BadRequest, match="versions"):
+        ws.load("a.txt", version="latest")  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kmnb._bridge import run
-from kmnb.errors import BadRequest, KeySyntaxError, StoreError
+from kmnb.errors import BadRequest, KeySyntaxError, KmnbError, StoreError
 from kmnb.ops.content import read_content
 from kmnb.ops.threads import ThreadClosed
 from kmnb.ops.workspace import Workspace
@@ -245,3 +245,13 @@ def test_content_is_read_no_further_than_needed_to_decide() -> None:
     content = run(read_content(source(), media_type=None, inline_max_bytes=4096))
     assert content.inline is None
     assert len(taken) <= 6
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000 + "]" * 100_000, '{"a":' * 100_000 + "1" + "}" * 100_000])
+def test_what_no_parser_can_take_is_stored_and_read_all_the_same(ws: Workspace, text: str) -> None:
+    spill = ws.spill(text, tool="deep")
+    assert spill.artifact is not None
+    assert spill.artifact.size == len(text)
+    assert ws.get(spill.artifact.key).head(1, max_bytes=1000).values[0][:50] == text[:50]
+    with pytest.raises(KmnbError, match="nested too deeply"):
+        spill.artifact.jmespath("@")

@@ -140,3 +140,17 @@ def test_a_folder_of_the_embedded_server_is_told_and_its_address_too(backend: Na
     assert facts["buckets"]["kmnb_named_artifacts"]["ttl_seconds"] is None
     assert facts["warnings"] == []
     assert backend.server_url.startswith("nats://127.0.0.1:")
+
+
+def test_what_was_read_before_it_was_deleted_is_gone_for_every_reader(backend: NatsBackend) -> None:
+    other = run(open_backend(str(backend.server_url)))
+    try:
+        info = run(backend.discussions.put("ns/c/gone/a/x-0", b"bytes" * 1000))
+        for area in (backend.discussions, other.discussions):
+            assert run(area.get_range(info.key, 0, 5, info=info)) == b"bytes"
+        run(other.discussions.delete(info.key))
+        for area in (backend.discussions, other.discussions):
+            with pytest.raises(ArtifactNotFound):
+                run(area.get_range(info.key, 0, 5, info=info))
+    finally:
+        run(other.close())

@@ -140,3 +140,24 @@ def test_a_follower_that_lags_too_far_behind_is_told(backend: NatsBackend, monke
         assert 10 <= len(seen) < 50
 
     run(asyncio.wait_for(story(), SECONDS))
+
+
+def test_a_history_goes_on_when_the_server_drops_the_consumer(
+    backend: NatsBackend, server: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_nats_bus, "BATCH", 2)
+
+    async def story() -> None:
+        subject = "kubemoot.discuss.ns.crew.general.dropped"
+        for number in range(7):
+            await backend.bus.publish(subject, b"%d" % number, stored=True)
+        found = []
+        async with jetstream(server.url) as js:
+            async for message in backend.bus.history(subject):
+                found.append(message.data)
+                if len(found) % 2 == 0:
+                    for consumer in await js.consumers_info("KUBEMOOT_DISCUSS"):
+                        await js.delete_consumer("KUBEMOOT_DISCUSS", consumer.name)
+        assert found == [b"%d" % number for number in range(7)]
+
+    run(asyncio.wait_for(story(), SECONDS))

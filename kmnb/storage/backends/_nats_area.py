@@ -102,6 +102,7 @@ class NatsArea:
                 await writer.undo()
                 raise
         if previous is not None and previous.chunks:
+            self._reader.forget(previous.nuid)
             # The new object stands whatever comes of this; chunks without a meta are collected later.
             with suppress(StoreError):
                 await self.bucket.purge(previous.chunk_subject, thing=f"artifact {writer.key!r}")
@@ -172,6 +173,7 @@ class NatsArea:
                     continue
                 raise failures.translate(error, thing, self.bucket.link.address.shown) from error
             if nuid:
+                self._reader.forget(nuid)
                 await self.bucket.purge(chunk_subject(self.bucket.name, nuid), thing=thing)
             return
 

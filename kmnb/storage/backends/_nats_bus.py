@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, suppress
 from typing import Any
 
 from kmnb.core.bounds import MIB
-from kmnb.errors import StoreError, StoreUnavailable
+from kmnb.errors import KmnbError, StoreError, StoreUnavailable
 from kmnb.storage._protocols import BusMessage
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_link import Link
@@ -18,6 +19,12 @@ from kmnb.storage.backends._nats_stream import SECOND, ensure_stream
 _HOUR = 3600
 BATCH = 256
 """Messages asked for at once when the past is read."""
+IDLE_SECONDS = 30
+"""How long the server keeps a consumer of the past that nobody asks."""
+LOST_CONSUMERS_MAX = 3
+"""How many consumers may get lost one after the other without a message."""
+NO_MESSAGES = "404"
+"""Status of an answer that nothing is left."""
 WAITING_MESSAGES, WAITING_BYTES = 16_384, 16 * MIB
 """How far a follower may lag behind before messages are lost, and it is told so."""
 _STREAMS: Mapping[str, Mapping[str, Any]] = {
@@ -92,13 +99,33 @@ class NatsBus:
                 yield message
 
     async def _walk(self, stream: str, subject: str, thing: str) -> AsyncIterator[BusMessage]:
+        following, idle = 1, 0
+        while idle < LOST_CONSUMERS_MAX:
+            before = following
+            async with aclosing(self._page(stream, subject, following, thing=thing)) as page:
+                async for message in page:
+                    if message is None:
+                        return
+                    following = (message.sequence or following) + 1
+                    yield message
+            # The consumer is gone: its reader took long, or the server restarted. Another goes on from here.
+            idle = idle + 1 if following == before else 0
+        raise StoreUnavailable(
+            thing, "the server loses its consumers", "Read it again", server=self._link.address.shown
+        )
+
+    async def _page(
+        self, stream: str, subject: str, first: int, *, thing: str
+    ) -> AsyncGenerator[BusMessage | None, None]:
+        """Walk messages from a sequence on by one consumer; None tells that these were all."""
         question = {
             "stream_name": stream,
             "config": {
-                "deliver_policy": "all",
+                "deliver_policy": "by_start_sequence",
+                "opt_start_seq": first,
                 "ack_policy": "none",
                 "filter_subject": subject,
-                "inactive_threshold": 30 * SECOND,
+                "inactive_threshold": IDLE_SECONDS * SECOND,
                 "mem_storage": True,
                 "num_replicas": 1,
             },
@@ -118,15 +145,20 @@ class NatsBus:
                 )
                 for _ in range(batch):
                     message = await subscription.next_msg(timeout=self._link.address.request_seconds)
-                    if (message.headers or {}).get("Status"):
+                    if status := (message.headers or {}).get("Status"):
+                        if status == NO_MESSAGES:
+                            yield None
                         return
                     left -= 1
                     yield BusMessage(message.subject, message.data, message.metadata.sequence.stream)
+            yield None
         except Exception as error:
             raise failures.translate(error, thing, self._link.address.shown) from error
         finally:
             await subscription.unsubscribe()
-            await self._consumer(f"CONSUMER.DELETE.{stream}.{name}", None, thing)
+            # Best effort: the server removes it by itself soon, and may have done so already.
+            with suppress(KmnbError):
+                await self._consumer(f"CONSUMER.DELETE.{stream}.{name}", None, thing)
 
     async def _consumer(self, verb: str, question: dict[str, Any] | None, thing: str) -> dict[str, Any]:
         try:

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import partial
+from weakref import WeakSet
 
 from kmnb.core.bounds import MIB, WINDOW_BYTES
 from kmnb.errors import DigestMismatch, StoreError, StoreUnavailable
@@ -30,6 +31,8 @@ LAG_SECONDS = 5.0
 PAUSE_SECONDS = 0.1
 """Pause before a lost or lagging read is taken up again."""
 
+_READERS: WeakSet[ChunkReader] = WeakSet()
+
 
 class ChunkReader:
     """Reads chunks of one bucket."""
@@ -40,6 +43,7 @@ class ChunkReader:
         self._locator = Locator(bucket, lanes)
         self._cache: OrderedDict[tuple[str, int], bytes] = OrderedDict()
         self._cached = 0
+        _READERS.add(self)
 
     async def read_range(self, place: Place, start: int, end: int, *, key: str) -> bytes:
         """Read bytes from ``start`` to ``end``, exclusive, of an object of a known place.
@@ -77,6 +81,12 @@ class ChunkReader:
                     self._remember(place.nuid, index, chunk)
                 index += 1
                 yield chunk
+
+    def forget(self, nuid: str) -> None:
+        """Drop the chunks of an object that is gone from what every reader of this process keeps."""
+        for reader in list(_READERS):
+            for known in [known for known in reader._cache if known[0] == nuid]:
+                reader._cached -= len(reader._cache.pop(known))
 
     def _recall(self, nuid: str, index: int) -> bytes | None:
         known = self._cache.get((nuid, index))
