@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from typing import TypeAlias
 
 from kmnb.errors import StoreDenied, StoreError, StoreUnavailable
 from kmnb.storage.backends import _nats_errors as failures
@@ -18,6 +19,8 @@ from kmnb.storage.backends._nats_bucket import Bucket
 from kmnb.storage.backends._nats_lane import Lane
 from kmnb.storage.backends._nats_wire import Frame
 
+Chunk: TypeAlias = bytes | memoryview
+"""Bytes that do not change any more."""
 WINDOW_CHUNKS = 64
 """Chunks in flight; their bytes are held until all before them are acknowledged."""
 STALL_SECONDS = 5.0
@@ -34,7 +37,7 @@ class ChunkSender:
     def __init__(self, bucket: Bucket, subject: str, *, thing: str) -> None:
         self._bucket, self._subject, self._thing = bucket, subject, thing
         self._id = subject.rpartition(".")[2]
-        self._held: dict[int, bytes] = {}
+        self._held: dict[int, Chunk] = {}
         self._places: dict[int, int] = {}
         self._tokens: dict[int, int] = {}
         self._alone: asyncio.Future[int] | None = None
@@ -45,7 +48,7 @@ class ChunkSender:
         self.count = self.size = 0
         self.was_repeated = False
 
-    def add(self, chunk: bytes) -> None:
+    def add(self, chunk: Chunk) -> None:
         """Take the next chunk; :meth:`flow` sends it."""
         self._held[self.count] = chunk
         self.count += 1

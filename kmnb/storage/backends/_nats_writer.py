@@ -21,7 +21,7 @@ from kmnb.storage.backends._nats_lane import Lane
 from kmnb.storage.backends._nats_lanes import Lanes
 from kmnb.storage.backends._nats_layout import EVEN, chunk_subject, meta_subject, write_digest, write_meta
 from kmnb.storage.backends._nats_leftovers import LEFTOVER_SECONDS
-from kmnb.storage.backends._nats_sender import Broken, ChunkSender
+from kmnb.storage.backends._nats_sender import Broken, Chunk, ChunkSender
 
 CALM_SECONDS = 0.1
 """How long a failed put waits for chunks in flight, which would else arrive after their removal."""
@@ -73,19 +73,23 @@ class ObjectWriter:
     async def _send(self, source: Source, progress: Progress | None) -> bytes:
         digest, total, sender = hashlib.sha256(), known_size(source), self._sender
         begun = asyncio.get_running_loop().time()
-        async with self._stack, self._calm(), aclosing(chunk_groups(source, self._chunk_bytes)) as groups:
-            async for group in groups:
-                hashing = asyncio.ensure_future(in_thread(partial(_update, digest, group)))
-                try:
+        hashing = asyncio.ensure_future(in_thread(partial(_update, digest, [])))
+        try:
+            async with self._stack, self._calm(), aclosing(chunk_groups(source, self._chunk_bytes)) as groups:
+                async for group in groups:
+                    # One group is hashed while the next is read and both are on their way.
+                    await hashing
+                    hashing = asyncio.ensure_future(in_thread(partial(_update, digest, group)))
                     for chunk in group:
                         sender.add(chunk)
-                        await self._persist(sender.flow)
-                finally:
-                    await asyncio.wait({hashing})
-                if progress is not None:
-                    progress(sender.size, total)
-            if sender.count:
-                await self._persist(partial(sender.flow, 0))
+                    await self._persist(sender.flow)
+                    if progress is not None:
+                        progress(sender.size, total)
+                if sender.count:
+                    await self._persist(partial(sender.flow, 0))
+            await hashing
+        finally:
+            await asyncio.wait({hashing})
         if sender.was_repeated or asyncio.get_running_loop().time() - begun > LEFTOVER_SECONDS / 2:
             await self._recount()
         return digest.digest()
@@ -170,27 +174,31 @@ class ObjectWriter:
                 await self.bucket.purge(self.subject, thing=self.thing)
 
 
-def _update(digest: Any, group: list[bytes]) -> None:
+def _update(digest: Any, group: list[Chunk]) -> None:
     for chunk in group:
         digest.update(chunk)
 
 
-async def chunk_groups(source: Source, size: int) -> AsyncGenerator[list[bytes], None]:
-    """Cut a source into chunks of one size, only the last is smaller; in groups of what came at once."""
+async def chunk_groups(source: Source, size: int) -> AsyncGenerator[list[Chunk], None]:
+    """Cut a source into chunks of one size, only the last is smaller; in groups of what came at once.
+
+    A chunk is held until it is acknowledged, so it is copied unless the bytes behind it cannot change.
+    """
     rest = bytearray()
     async with aclosing(blocks(source)) as walk:
         async for block in walk:
-            group, start = [], 0
+            view, group, start = memoryview(block), list[Chunk](), 0
             if rest:
                 start = size - len(rest)
-                rest += block[:start]
+                rest += view[:start]
                 if len(rest) < size:
                     continue
                 group.append(bytes(rest))
                 rest.clear()
-            whole = start + (len(block) - start) // size * size
-            group += [bytes(block[begin : begin + size]) for begin in range(start, whole, size)]
-            rest += block[whole:]
+            whole = start + (len(view) - start) // size * size
+            parts = (view[begin : begin + size] for begin in range(start, whole, size))
+            group += parts if isinstance(view.obj, bytes) else map(bytes, parts)
+            rest += view[whole:]
             if group:
                 yield group
     if rest:
