@@ -17,6 +17,7 @@ from kmnb.core.arguments import checked
 from kmnb.core.config import SETTINGS, Names, Setting, Settings, pick
 from kmnb.core.describe import Operation
 from kmnb.errors import BadRequest
+from kmnb.frontends._mesh import is_mesh, translate
 
 _BY_NAME = {param.name: param for param in SETTINGS.params}
 _FILE_MAX_BYTES = 1024 * 1024
@@ -66,11 +67,15 @@ def _layers(
         if value := os.environ.get(f"KMNB_{name.upper()}"):
             yield f"environment KMNB_{name.upper()}", {name: value}
     if isinstance(config, Mapping):
-        yield "call (config)", config
+        yield "call (config)", _ours(config)
     elif config is not None:
-        yield str(config), _read(Path(config))
+        yield str(config), _ours(_read(Path(config)))
     else:
         yield from _found_files()
+
+
+def _ours(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    return translate(document, os.environ) if is_mesh(document) else document
 
 
 def _found_files() -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -92,11 +97,25 @@ def _found_files() -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _read(path: Path) -> Mapping[str, Any]:
     try:
         with path.open("rb") as file:
-            document = tomllib.loads(file.read(_FILE_MAX_BYTES).decode())
+            document = _parse(file.read(_FILE_MAX_BYTES).decode(), path.suffix)
     except (OSError, ValueError) as error:
         raise BadRequest(f"configuration file {path}", str(error), "Correct or remove it.") from error
     if path.name == "pyproject.toml":
         document = document.get("tool", {}).get("kmnb", {})
+    return document
+
+
+def _parse(text: str, suffix: str) -> dict[str, Any]:
+    if suffix not in (".yaml", ".yml"):
+        return tomllib.loads(text)
+    import yaml
+
+    try:
+        document = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+    if not isinstance(document, dict):
+        raise ValueError("it is no block of keys")  # noqa: TRY004  # a fault of the file, not of a caller's type
     return document
 
 
