@@ -13,8 +13,8 @@ from dataclasses import dataclass
 OPEN, CLOSE = "«", "»"
 EMBED_MAX_CHARS = 8192
 """Longest embed in characters, both marks included; a longer one is plain text. No more of a stream is held back."""
-TYPE_MAX_CHARS = 64
-"""Longest name of a type."""
+QUOTES_MAX = 64
+"""Most quotation marks of an embed; with more it is plain text."""
 CHAIN_TYPES = frozenset({"artifact_content", "artifact_meta", "artifact_return"})
 """Types whose expression names an artifact, so that it may hold quoted parts."""
 
@@ -91,19 +91,27 @@ class Scanner:
         return self._cut(self._held, ended=True)
 
     def _cut(self, text: str, *, ended: bool) -> Iterator[str | Embed]:
-        self._held, place, begun = "", 0, 0
+        self._held, place, begun, close = "", 0, 0, -1
         while (start := text.find(OPEN, place)) >= 0:
-            end, found = _read_embed(text, start, ended=ended)
-            if end < 0:
-                self._held = text[start:]
-                text = text[:start]
+            close = close if close >= start else text.find(CLOSE, start)
+            if close < 0 and ended:
                 break
-            place = end
+            close = len(text) if close < 0 else close
+            # What begins on an earlier line or too far before the next end cannot be an embed: it is leapt over, so
+            # that hostile text is cut in linear time.
+            floor = max(text.rfind("\n", start, close), close - EMBED_MAX_CHARS) + 1
+            if floor > start:
+                place = floor
+                continue
+            place, found = _read_embed(text, start, ended=ended)
+            if place < 0:
+                self._held, text = text[start:], text[:start]
+                break
             if found is not None:
                 if start > begun:
                     yield text[begun:start]
                 yield found
-                begun = end
+                begun = place
         if begun < len(text):
             yield text[begun:]
 
@@ -122,13 +130,16 @@ def _read_embed(text: str, start: int, *, ended: bool) -> tuple[int, Embed | Non
         return (-1 if not ended and _BEGUN.match(text, start) else start + 1), None
     limit = min(len(text), start + EMBED_MAX_CHARS)
     is_decided = ended or limit < len(text) or limit - start == EMBED_MAX_CHARS
-    place = head.end()
+    place, quotes = head.end(), 0
     while special := _SPECIAL.search(text, place, limit):
         place = special.end()
         if special[0] == "\n":
             return start + 1, None
         if special[0] == CLOSE:
             return place, _embed(head[1], text[head.end() : special.start()], text[start:place])
+        quotes += 1
+        if quotes > QUOTES_MAX:
+            return start + 1, None
         if head[1] in CHAIN_TYPES and _BEFORE_QUOTE.search(text, max(start, special.start() - 64), special.start()):
             quoted = _QUOTED.match(text, special.start(), limit)
             if quoted is not None and (quoted.end() < limit or is_decided):

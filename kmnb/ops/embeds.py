@@ -29,6 +29,8 @@ NODES_MAX = 2_000
 """Most embeds of one resolution, nested ones included."""
 BYTES_MAX = 104_857_600
 """Most bytes that one resolution reads and makes, nested ones included."""
+PROBLEMS_MAX = 100
+"""Most problems that one text or piece of a stream tells."""
 STAGES = {
     "early": frozenset({"math", "datetime", "uuid", "artifact_meta", "status_update"}),
     "late": frozenset({"artifact_content", "artifact_return", "status_update"}),
@@ -46,7 +48,7 @@ class Resolved(str):
     parts: tuple[dict[str, Any], ...]
     """Typed parts that go with the text: attached files, typed references, progress events; JSON values."""
     problems: tuple[str, ...]
-    """Texts that stand for embeds that failed."""
+    """Texts that stand for embeds that failed, the first 100."""
 
     def __new__(cls, text: str, parts: Iterable[dict[str, Any]] = (), problems: Iterable[str] = ()) -> Resolved:
         """Make one.
@@ -145,7 +147,8 @@ class Resolver:
         except Exception as error:
             # Resolution never raises: the reader of a reply is not who can mend an embed.
             problem = f"[Error: {embed.type} failed: {type(error).__name__}]"
-        self.problems.append(problem)
+        if len(self.problems) < PROBLEMS_MAX:
+            self.problems.append(problem)
         return problem
 
     async def _math(self, embed: Embed, place: _Place) -> str:

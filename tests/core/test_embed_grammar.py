@@ -121,6 +121,18 @@ def _merged(cuts: list[str | Embed]) -> list[str | Embed]:
     return merged
 
 
+@pytest.mark.parametrize("unit", ["«", "«a:", '«artifact_content:a:"»" ', "«a:\n", '«artifact_content:":"'])
+def test_hostile_text_is_cut_in_one_walk(unit: str) -> None:
+    text = unit * 100_000
+    assert "".join(cut if isinstance(cut, str) else cut.raw for cut in cut_text(text)) == text
+
+
+def test_the_longest_embed_is_one_and_a_longer_one_is_text() -> None:
+    for extra, is_embed in ((0, True), (1, False)):
+        text = "«math:" + "1" * (EMBED_MAX_CHARS - 7 + extra) + "»"
+        assert any(isinstance(cut, Embed) for cut in cut_text(text)) is is_embed
+
+
 def test_no_more_is_held_back_than_the_longest_embed() -> None:
     scanner, out = Scanner(), 0
     for _ in range(200):
