@@ -17,6 +17,8 @@ from kmnb.errors import BadRequest
 from kmnb.formats._json_text import Step, TextReader
 
 _TOKEN_OR_COMMA = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(")?|[\[\]{},]', re.DOTALL)
+_COMMA = re.compile(rb"[ \t\n\r]*,[ \t\n\r]*")
+_GUESSES = 4
 _LIKE_BYTES = 48
 """Most bytes of the beginning of an element that serve to recognise the next one."""
 
@@ -161,17 +163,20 @@ class DocumentWalker(TextReader):
         self._like = outer
 
     def _guess(self, take: Any) -> int:
-        """Hand over what stands before a likely boundary; give where that is, −1 when the guess was wrong."""
+        """Hand over what stands before a likely boundary; give where that is, −1 when no guess was right."""
         if self._like is None:
             return -1
-        border = self._buffer.rfind(self._like, self._place)
-        if border <= self._place:
-            return -1
-        try:
-            take(b"[%b]" % self._buffer[self._place : border])
-        except ValueError:
-            return -1
-        return border
+        border = len(self._buffer)
+        for _ in range(_GUESSES):
+            border = self._buffer.rfind(self._like, self._place, border)
+            if border <= self._place:
+                return -1
+            try:
+                take(b"[%b]" % self._buffer[self._place : border])
+            except ValueError:
+                continue
+            return border
+        return -1
 
     def _exact(self, take: Any) -> Step:
         """Hand over the elements that are all there, at least one, by counting brackets; give where they end."""
@@ -180,14 +185,15 @@ class DocumentWalker(TextReader):
                 raise self._fail("the end of an array is missing")
             if (border := self._guess(take)) > 0:
                 return border
-        if self._like is not None:
+        is_first = self._like is None
+        if self._learn(end) and not is_first and (border := self._guess(take)) > 0:
+            return border
+        if not is_first:
             end = self._last_boundary(end)
         try:
             take(b"[%b]" % self._buffer[self._place : end])
         except ValueError as error:
             raise self._fail(f"{error}, in what begins") from None
-        if self._like is None:
-            self._learn(end)
         return end
 
     def _last_boundary(self, end: int) -> int:
@@ -208,15 +214,30 @@ class DocumentWalker(TextReader):
                     return token.start()
         return end
 
-    def _learn(self, end: int) -> None:
-        """Remember how an element begins, the comma before it included."""
-        match = re.compile(rb"[ \t\n\r]*,[ \t\n\r]*").match(self._buffer, end)
+    def _learn(self, end: int) -> bool:
+        """Remember how an element begins, the comma before it included; tell whether that is news.
+
+        What elements have in common gets shorter as more of them are seen, for example while numbers in names grow.
+        """
+        match = _COMMA.match(self._buffer, end)
         if match is None or match.end() + _LIKE_BYTES > len(self._buffer):
-            return
-        first = self._buffer[self._place : self._place + _LIKE_BYTES]
+            return False
         second = self._buffer[match.end() : match.end() + _LIKE_BYTES]
-        same = next((i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), len(second))
-        self._like = match.group() + second[: same or 1] if second[:1] in b'{["' else match.group()
+        known = self._like
+        if known is None:
+            first = self._buffer[self._place : self._place + _LIKE_BYTES]
+            alike = _common(first, second) if second[:1] in b'{["' else 0
+            self._like = match.group() + second[:alike]
+        else:
+            self._like = known[: max(len(match.group()), _common(known, match.group() + second))]
+        return self._like != known
+
+
+def _common(first: bytes, second: bytes) -> int:
+    """Tell how many bytes two texts begin alike with."""
+    return next(
+        (i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
+    )
 
 
 def array_elements(text: bytes) -> list[Any]:
