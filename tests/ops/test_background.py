@@ -1,0 +1,44 @@
+"""Background work: a store that is just shutting down is no news, one that stays away is."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import weakref
+from typing import Any
+
+import pytest
+
+from kmnb._bridge import run
+from kmnb.errors import StoreUnavailable
+from kmnb.ops import background
+from kmnb.ops.workspace import Workspace
+
+
+@pytest.mark.parametrize(("failures", "warnings"), [(1, 0), (2, 1)])
+def test_only_a_store_that_stays_away_is_worth_a_warning(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch, caplog: Any, failures: int, warnings: int
+) -> None:
+    left = iter(range(failures))
+
+    async def fail(context: Any) -> None:
+        if next(left, None) is None:
+            raise asyncio.CancelledError
+        raise StoreUnavailable("store", "it went away")
+
+    async def nothing(context: Any) -> None:
+        return
+
+    monkeypatch.setattr(background, "renew_leases", fail)
+    monkeypatch.setattr(background, "_warn", nothing)
+    monkeypatch.setattr(background, "RETRY_SECONDS", 0.0)
+
+    async def story() -> None:
+        with pytest.raises(asyncio.CancelledError):
+            await background._watch_over(weakref.ref(ws.context))
+
+    with caplog.at_level(logging.INFO, logger="kmnb"):
+        run(asyncio.wait_for(story(), 10))
+    told = [record for record in caplog.records if "it went away" in record.getMessage()]
+    assert len(told) == failures
+    assert sum(record.levelno == logging.WARNING for record in told) == warnings
