@@ -20,7 +20,7 @@ from kmnb.core.outcome import Outcome
 from kmnb.errors import BadRequest, SandboxUnavailable
 from kmnb.sandbox._host import Host
 from kmnb.sandbox._languages import Language, find_language
-from kmnb.sandbox._limits import Limits, check_code
+from kmnb.sandbox._limits import Limits, check_code, within_sight
 from kmnb.sandbox._packages import package_paths
 from kmnb.sandbox._receipts import Isolation, make_outcome
 from kmnb.sandbox._supervise import Program, supervise
@@ -96,6 +96,7 @@ async def _run(
     host = default_host()
     isolation = await host.start()
     check_level(isolation, required_level)
+    known = within_sight(known, host.sees_descriptors)
     folder = _folder(artifacts_folder)
     check_paths(code, isolation, folder)
     if host.own_user:

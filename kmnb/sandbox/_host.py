@@ -56,6 +56,8 @@ class Host:
     """Guarantees that were tried and held, by the names of the attack probes."""
     own_user: bool = False
     """Whether runs meet this machine's folders as a user of their own, with no more rights than everybody."""
+    sees_descriptors: bool = True
+    """Whether files without a name can be counted; else runs may hold fewer open."""
     interpreter: str = ""
     """Implementation and version of Python inside."""
     _process: subprocess.Popen[bytes] | None = None
@@ -134,7 +136,7 @@ class Host:
         )
         self.guarantees = frozenset(message["guarantees"])
         self.interpreter = message["interpreter"]
-        self.own_user = message["own_user"]
+        self.own_user, self.sees_descriptors = message["own_user"], message["sees_descriptors"]
 
     def _hear(self) -> None:
         """Take what the spawner says; called by the loop."""

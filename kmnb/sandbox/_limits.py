@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from kmnb.core.bounds import CODE_MAX_BYTES, MIB, OUTPUT_MAX_BYTES, RUN_SECONDS, RUN_SECONDS_MAX
 from kmnb.errors import BadRequest
+
+UNSEEN_OPEN_FILES = 64
+"""Descriptors of a process where the spawner cannot look at them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,13 @@ class Limits:
         if unknown:
             raise BadRequest(f"limits {sorted(unknown)}", "there are none of that name")
         return cls(**{"timeout_seconds": timeout_seconds, "output_bytes": output_bytes, **(others or {})})
+
+
+def within_sight(limits: Limits, sees_descriptors: bool) -> Limits:
+    """Bound files without a name by their number where the spawner cannot see them: open files times file size."""
+    if sees_descriptors:
+        return limits
+    return replace(limits, open_files=min(limits.open_files, UNSEEN_OPEN_FILES))
 
 
 def check_code(code: Any) -> bytes:

@@ -62,3 +62,13 @@ def test_a_signal_is_told(run: Any) -> None:
 def test_the_limits_stand_in_the_receipt(run: Any) -> None:
     receipt = run("print(1)", limits={"processes": 9}).receipt
     assert (receipt.limits["processes"], receipt.limits["timeout_seconds"]) == (9, 30)
+
+
+def test_files_without_a_name_that_cannot_be_seen_are_bounded_by_their_number(run: Any, host: Any) -> None:
+    host.sees_descriptors = False
+    try:
+        outcome = run("import os\nn = 3\nwhile True: os.open('/dev/null', os.O_RDONLY); n += 1; print(n)")
+    finally:
+        host.sees_descriptors = True
+    assert (outcome.reason, outcome.stdout.split()[-1]) == ("open-files", "64")
+    assert outcome.receipt.limits["open_files"] == 64

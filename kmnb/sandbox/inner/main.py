@@ -89,6 +89,7 @@ def choose(options: dict[str, Any], places: Places, users: Users) -> tuple[Engin
         "layers": _layers(engine, users),
         "missing": missing + reasons,
         "own_user": users.first is not None and not engine.contained,
+        "sees_descriptors": engine.contained or users.first is None or _may_trace(),
         "guarantees": sorted(set(selftest.ALL) - set(through)),
     }
 
@@ -154,6 +155,13 @@ def _understand(ended: dict[str, Any], text: str) -> tuple[dict[str, str], str]:
         return dict(json.loads(text)), ""
     except ValueError:
         return {}, f"the self-test ended with {ended.get('status')} ({ended.get('reason')}): {text[-300:]}"
+
+
+def _may_trace() -> bool:
+    """Tell whether this process may look at another user's descriptors (CAP_SYS_PTRACE), as Docker's root may not."""
+    with open("/proc/self/status", encoding="utf-8") as file:
+        effective = next((line.split()[1] for line in file if line.startswith("CapEff")), "0")
+    return bool(int(effective, 16) >> 19 & 1)
 
 
 def _layers(engine: Engine, users: Users) -> dict[str, str]:
