@@ -121,6 +121,8 @@ def saved_notebook(folder: Path) -> Path:
     )
     made.metadata.pop("widgets", None)
     path = folder / "saved.ipynb"
+    # Without a kernel's name JupyterLab asks for one where several are installed.
+    made.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(made, path)
     return path
 
