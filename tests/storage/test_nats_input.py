@@ -131,6 +131,7 @@ def test_a_domain_is_reached_through_its_own_subjects() -> None:
             await backend.discussions.put("x", bytes(9 * MIB))
             assert await read(backend.discussions, "x") == bytes(9 * MIB)
             assert await backend.discussions.get_range("x", 5, 6) == b"\0"
+            assert await keys(backend.discussions) == ["x"]
             await backend.bus.publish("kmnb.events.x", b"1", stored=True)
             assert [message.data async for message in backend.bus.history("kmnb.events.x")] == [b"1"]
             await backend.close()

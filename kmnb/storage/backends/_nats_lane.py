@@ -50,7 +50,8 @@ class Lane(asyncio.BufferedProtocol):
         self.inbox = inbox
         self.received_bytes = self.sent_messages = 0
         self.error: Exception | None = None
-        self._tokens = 0
+        self._tokens = self._stale = 0
+        self._own = inbox.encode() + b"."
         self._scanner = wire.Scanner()
         self._transport: asyncio.Transport | None = None
         self._transfer: Transfer | None = None
@@ -124,8 +125,8 @@ class Lane(asyncio.BufferedProtocol):
         self._transfer = transfer
 
     def release(self) -> None:
-        """Give what comes to nobody."""
-        self._transfer = None
+        """Give what comes to nobody: what answers this transfer's requests late is not for the next one."""
+        self._transfer, self._stale = None, self._tokens
 
     def send(self, subject: str, token: int, payload: bytes | memoryview, *, headers: bytes = b"") -> None:
         """Send a message; its answers come as ``<inbox>.<token>``. Await :meth:`drain` now and then."""
@@ -181,12 +182,16 @@ class Lane(asyncio.BufferedProtocol):
         if self._waiting is not None:
             self._waiting.set_result(frame)
         elif frame.verb == b"MSG":
-            if self._transfer is not None:
+            if self._transfer is not None and not self._is_stale(frame):
                 self._transfer.on_frame(frame)
         elif frame.verb == b"PING":
             self._write(b"PONG\r\n")
         elif frame.verb == b"-ERR":
             raise wire.WireError(frame.subject.decode("utf-8", "replace"))
+
+    def _is_stale(self, frame: wire.Frame) -> bool:
+        # Messages of a consumer come under their own subject; their feed knows them by the consumer's name.
+        return frame.subject.startswith(self._own) and self.token(frame) <= self._stale
 
     def _lose(self, error: Exception) -> None:
         if self.error is not None:

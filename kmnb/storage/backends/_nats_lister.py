@@ -138,7 +138,12 @@ class _Answer:
         return await self._done
 
     def on_frame(self, frame: Frame) -> None:
-        if not self._done.done():
+        if self._done.done():
+            return
+        if frame.status:
+            # Nobody answers: no stream of that name, or a server without a leader for it just now.
+            self._done.set_exception(ConnectionError(f"{frame.status} {frame.description}".strip()))
+        else:
             self._done.set_result(bytes(frame.payload))
 
     def on_reuse(self) -> None:
