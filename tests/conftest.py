@@ -6,6 +6,7 @@ import atexit
 import os
 import shutil
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from hypothesis import settings
 TESTS = Path(__file__).parent
 ON_REQUEST = (TESTS / "proof", TESTS / "bench")
 """Folders that run only when they are named: `make proof`, `make bench`."""
+
+LOOP_ANSWERS_SECONDS = 20
 
 _FOREIGN = ("KMNB_", "AWS_", "GOOGLE_", "AZURE_", "GCS_", "NATS_")
 _OWN_FOLDERS = (
@@ -63,3 +66,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run browser tests last: Playwright's blocking interface keeps a loop running in the main thread."""
     items.sort(key=lambda item: (TESTS / "browser") in item.path.parents)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """End the run when kmnb's loop is stuck: every later test would wait for its own time-out."""
+    if report.failed and report.when == "call":
+        from kmnb import _bridge
+
+        alive = threading.Event()
+        _bridge.call_soon(alive.set)
+        if not alive.wait(LOOP_ANSWERS_SECONDS):
+            pytest.exit(f"kmnb's loop does not answer since {report.nodeid}\n{report.longreprtext}", returncode=1)

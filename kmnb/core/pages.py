@@ -87,24 +87,26 @@ def utf8_cut(data: bytes, size: int) -> bytes:
         The beginning of the data.
     """
     end = min(len(data), max(size, 1))
-    while end > 1:
-        piece = data[: _boundary(data, end)]
-        shown = text_size(piece)
+    while end := _boundary(data, end):
+        shown = text_size(data[:end])
         if shown <= size:
-            return piece
-        end = min(len(piece) - 1, len(piece) * size // shown)
-    return data[: _boundary(data, 1)]
+            return data[:end]
+        end = min(end - 1, end * size // shown)
+    return data[: _first_character(data)]
 
 
 def _boundary(data: bytes, end: int) -> int:
-    """Move an end to where no character is cut; at least one character is kept."""
-    place = end
-    while 0 < place < len(data) and end - place < 4 and data[place] & 0xC0 == 0x80:
-        place -= 1
-    if place == 0:
-        place = end
-        while place < len(data) and place < end + 3 and data[place] & 0xC0 == 0x80:
-            place += 1
+    """Move an end back to where no character is cut; never forward, so that whoever repeats it comes to an end."""
+    for place in range(end, max(end - 4, -1), -1):
+        if place in (0, len(data)) or data[place] & 0xC0 != 0x80:
+            return place
+    return end
+
+
+def _first_character(data: bytes) -> int:
+    place = min(1, len(data))
+    while place < min(len(data), 4) and data[place] & 0xC0 == 0x80:
+        place += 1
     return place
 
 
