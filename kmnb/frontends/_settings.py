@@ -7,7 +7,6 @@ A value comes from the call, else from ``KMNB_NAME``, else from ``kmnb.toml`` or
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -107,6 +106,8 @@ def _read(path: Path) -> Mapping[str, Any]:
 
 def _parse(text: str, suffix: str) -> dict[str, Any]:
     if suffix not in (".yaml", ".yml"):
+        import tomllib
+
         return tomllib.loads(text)
     import yaml
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kmnb.core.charts import Chart
 from kmnb.core.describe import Param
 from kmnb.ops._command import command, word
-from kmnb.ops.charts import artifact_chart, workspace_chart
+
+if TYPE_CHECKING:
+    from kmnb.core.charts import Chart
 
 
 @command(
@@ -19,6 +20,8 @@ from kmnb.ops.charts import artifact_chart, workspace_chart
 )
 async def chart(workspace: Any, given: Mapping[str, Any]) -> Chart:
     """Draw a chart."""
+    from kmnb.ops.charts import artifact_chart, workspace_chart
+
     if not given["ref"]:
         return await workspace_chart(workspace)
     return await artifact_chart(await workspace.get_async(given["ref"]), given["column"])

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kmnb._bridge import blocking, blocking_iter, bridged, bridged_iter
 from kmnb.core.subjects import BROADCAST
-from kmnb.ops import bus
-from kmnb.ops.bus import Message
 from kmnb.ops.context import Context
 from kmnb.ops.events import Events, open_events
+
+if TYPE_CHECKING:
+    from kmnb.ops.bus import Message
 
 
 class BusFace:
@@ -36,6 +37,8 @@ class BusFace:
             NotSupported: The store has no bus.
             ThreadClosed: The discussion was closed.
         """
+        from kmnb.ops import bus
+
         return await bus.publish(self.context, thing, text, message_type=message_type, channel=channel)
 
     def _discussion(self, thread: str | None = None, *, follow: bool = False) -> AsyncIterator[Message]:
@@ -48,6 +51,8 @@ class BusFace:
         Raises:
             NotSupported: The store has no bus.
         """
+        from kmnb.ops import bus
+
         return bus.discussion(self.context, thread, follow=follow)
 
     async def _events(self, *, after: str | None = None) -> Events:

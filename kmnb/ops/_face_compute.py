@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kmnb._bridge import blocking, bridged
 from kmnb.core.bounds import CODE_MAX_BYTES, OUTPUT_MAX_BYTES, RUN_SECONDS
 from kmnb.core.keys import join_key
-from kmnb.core.outcome import Outcome
-from kmnb.ops import compute
 from kmnb.ops.artifacts import get_artifact
-from kmnb.ops.compute import Verification
-from kmnb.ops.content import read_content
 from kmnb.ops.context import Context
-from kmnb.ops.handle import Artifact
-from kmnb.ops.materialise import Item, Manifest
-from kmnb.ops.spill import Origin, put_result
 from kmnb.ops.threads import touch_thread
-from kmnb.ops.turn import Turn
-from kmnb.ops.whole import read_whole
-from kmnb.sandbox import Verdict
+
+if TYPE_CHECKING:
+    from kmnb.core.outcome import Outcome
+    from kmnb.ops.compute import Verification
+    from kmnb.ops.handle import Artifact
+    from kmnb.ops.materialise import Item, Manifest
+    from kmnb.ops.turn import Turn
+    from kmnb.sandbox import Verdict
 
 PROGRAMS = "programs"
 """Agent segment of stored programs."""
@@ -44,6 +42,9 @@ class _Runs:
 
     async def keep_file(self, name: str, path: Path, attributes: Mapping[str, str]) -> Artifact:
         """Store a file that a run left as an artifact of the tool ``run``."""
+        from kmnb.ops.content import read_content
+        from kmnb.ops.spill import Origin, put_result
+
         names = self._context.names
         content = await read_content(path, media_type=None, inline_max_bytes=0)
         origin = Origin("run", names.agent, names.thread, filename=name, further=attributes)
@@ -57,6 +58,8 @@ class _Runs:
 
     async def get_program(self, digest: str) -> bytes:
         """Read a program back."""
+        from kmnb.ops.whole import read_whole
+
         return await read_whole(self._context.backend.discussions, self._program(digest), max_bytes=CODE_MAX_BYTES)
 
     def _program(self, digest: str) -> str:
@@ -98,6 +101,8 @@ class ComputeFace:
             ArtifactNotFound: A reference names nothing.
             SandboxUnavailable: That isolation is not to be had here.
         """
+        from kmnb.ops import compute
+
         return await compute.run(
             _Runs(self.context),
             code,
@@ -142,6 +147,8 @@ class ComputeFace:
             ArtifactNotFound: A reference names nothing.
             SandboxUnavailable: That isolation, or a kernel, is not to be had here.
         """
+        from kmnb.ops import compute
+
         return await compute.run_cell(
             _Runs(self.context),
             code,
@@ -157,6 +164,8 @@ class ComputeFace:
 
     async def _close_session(self, name: str) -> bool:
         """End a session of cells with its kernel; tells whether there was one."""
+        from kmnb.ops import compute
+
         return await compute.close_session(name)
 
     async def _validate(self, code: str, language: str = "python") -> Verdict:
@@ -166,6 +175,8 @@ class ComputeFace:
             code: The program.
             language: ``python`` or ``bash``.
         """
+        from kmnb.ops import compute
+
         return await compute.validate(code, language=language)
 
     async def _verify(self, receipt: Any, *, required_level: int = 2) -> Verification:
@@ -181,6 +192,8 @@ class ComputeFace:
         Raises:
             BadRequest: It is no receipt, or was changed.
         """
+        from kmnb.ops import compute
+
         return await compute.verify(_Runs(self.context), receipt, required_level=required_level)
 
     def turn(self, things: Any) -> Turn:
@@ -189,6 +202,8 @@ class ComputeFace:
         Args:
             things: Messages, spills, envelopes, handles, keys or marker texts; one of them or several.
         """
+        from kmnb.ops.turn import Turn
+
         return Turn(self.context, things)
 
     run_cell, run_cell_async = blocking(_run_cell), bridged(_run_cell)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kmnb._bridge import blocking, bridged
 from kmnb.core.addresses import NamedAddress
-from kmnb.core.diff import Diff
-from kmnb.core.policy import Policy
-from kmnb.core.report import Report
-from kmnb.ops import companions, named, pins, saving
-from kmnb.ops.compare import compare
+from kmnb.ops import companions, named, pins
 from kmnb.ops.context import Context
 from kmnb.ops.handle import Artifact
-from kmnb.ops.retain import retain
+
+if TYPE_CHECKING:
+    from kmnb.core.diff import Diff
+    from kmnb.core.report import Report
 
 
 class NamedFace:
@@ -57,6 +56,8 @@ class NamedFace:
         """
         address = self._address(name)
         words = list(tags) if tags is not None else None
+        from kmnb.ops import saving
+
         told = saving.told_of(address, metadata, source=source, tags=words)
         return await saving.save_version(
             self.context, address, data, media_type=media_type, told=told, expected_version=expected_version
@@ -143,6 +144,8 @@ class NamedFace:
         """
         address = self._address(name)
         old = await named.load_version(self.context, address, version)
+        from kmnb.ops import saving
+
         return await saving.keep_artifact(self.context, old, address, metadata={"restored_from": version})
 
     async def _copy(self, name: str, new_name: str, *, version: int | None = None) -> Artifact:
@@ -157,6 +160,8 @@ class NamedFace:
             ArtifactNotFound: No such name or version.
         """
         old = await pins.load_pinned(self.context, name, version)
+        from kmnb.ops import saving
+
         return await saving.keep_artifact(self.context, old, self._address(new_name))
 
     async def _diff(self, name: str, old: int, new: int | None = None) -> Diff:
@@ -173,6 +178,8 @@ class NamedFace:
         """
         address = self._address(name)
         one, other = [await named.load_version(self.context, address, version) for version in (old, new)]
+        from kmnb.ops.compare import compare
+
         return await compare(one, other)
 
     async def _append(self, name: str, chunk: Any, *, whole: bool = True) -> Artifact:
@@ -186,6 +193,8 @@ class NamedFace:
         Raises:
             StoreError: It could not be stored.
         """
+        from kmnb.ops import saving
+
         return await saving.append_version(self.context, self._address(name), chunk, whole=whole)
 
     async def _filenames(self) -> list[str]:
@@ -227,6 +236,9 @@ class NamedFace:
         Raises:
             BadRequest: No rule, or one that cannot be meant.
         """
+        from kmnb.core.policy import Policy
+        from kmnb.ops.retain import retain
+
         policy = Policy(keep_last, max_age_seconds, quota_bytes)
         return await retain(self.context, policy, dry_run=dry_run)
 

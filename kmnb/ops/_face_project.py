@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Coroutine, Iterable, Iterator
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from kmnb._bridge import blocking, bridge, bridged, run
 from kmnb.errors import BadRequest
 from kmnb.ops.context import Context
-from kmnb.ops.embeds import Resolved, Resolver
 from kmnb.ops.handle import Artifact
 from kmnb.ops.pins import load_pinned
-from kmnb.ops.project import project_artifact
+
+if TYPE_CHECKING:
+    from kmnb.ops.embeds import Resolved, Resolver
 
 
 class ProjectFace:
@@ -37,6 +38,8 @@ class ProjectFace:
             BadRequest: An unknown mode.
             ArtifactNotFound: It is no longer there.
         """
+        from kmnb.ops.project import project_artifact
+
         artifact = await load_pinned(self.context, art) if isinstance(art, str) else art
         return await project_artifact(self.context, artifact, mode)
 
@@ -63,6 +66,8 @@ class ProjectFace:
         Raises:
             BadRequest: An unknown stage, or neither text nor a stream of texts.
         """
+        from kmnb.ops.embeds import Resolver
+
         resolver = Resolver(self.context, stage)
         if isinstance(text, str):
             return run(resolver.whole(text))
@@ -82,6 +87,8 @@ class ProjectFace:
         self, text: str | AsyncIterable[str] | Iterable[str], *, stage: str = "late"
     ) -> Coroutine[Any, Any, Resolved] | AsyncIterator[Resolved]:
         """Twin of :meth:`resolve`: a coroutine for a text, an async iterator for a stream; safe on any loop."""
+        from kmnb.ops.embeds import Resolver
+
         resolver = Resolver(self.context, stage)
         if isinstance(text, str):
             return bridge(resolver.whole(text))

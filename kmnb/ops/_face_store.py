@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kmnb._bridge import blocking, blocking_iter, bridged, bridged_iter
 from kmnb.ops.artifacts import delete_artifact, get_artifact, list_artifacts
-from kmnb.ops.content import read_content
 from kmnb.ops.context import Context
 from kmnb.ops.handle import Artifact
-from kmnb.ops.spill import Origin, Spill, put_result, spill
+
+if TYPE_CHECKING:
+    from kmnb.ops.spill import Origin, Spill
 
 
 class StoreFace:
@@ -50,6 +51,8 @@ class StoreFace:
             ThreadClosed: The thread was closed.
             StoreError: It could not be stored; it is never cut into the message instead.
         """
+        from kmnb.ops.spill import spill
+
         origin = self._origin(tool, agent, thread, exit_code=exit_code, stderr=stderr, arguments=arguments)
         return await spill(self.context, data, origin=origin, media_type=media_type)
 
@@ -84,11 +87,16 @@ class StoreFace:
             ThreadClosed: The thread was closed.
             StoreError: It could not be stored.
         """
+        from kmnb.ops.content import read_content
+        from kmnb.ops.spill import put_result
+
         origin = self._origin(tool, agent, thread, exit_code=exit_code, stderr=stderr, arguments=arguments)
         content = await read_content(data, media_type=media_type, inline_max_bytes=0)
         return await put_result(self.context, content, origin=origin, progress=progress)
 
     def _origin(self, tool: str, agent: str | None, thread: str | None, **facts: Any) -> Origin:
+        from kmnb.ops.spill import Origin
+
         names = self.context.names
         return Origin(
             tool, agent if agent is not None else names.agent, thread if thread is not None else names.thread, **facts

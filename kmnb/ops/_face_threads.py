@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from kmnb._bridge import blocking, bridged
 from kmnb.core.answers import Answer, table
 from kmnb.core.registry import State
-from kmnb.core.report import Report
-from kmnb.ops import doctor, reap, sweeping, threads
+from kmnb.ops import threads
 from kmnb.ops.context import Context
 from kmnb.ops.holds import list_holds
-from kmnb.ops.lifecycle import lifecycle_answer
 from kmnb.ops.metrics import PROCESS, counted
+
+if TYPE_CHECKING:
+    from kmnb.core.report import Report
 
 
 def _time(moment: datetime | None) -> str:
@@ -48,6 +50,8 @@ class ThreadFace:
             KeySyntaxError: No thread can be called that.
             StoreError: The registry or the listing failed; nothing was deleted.
         """
+        from kmnb.ops import reap
+
         return counted(await reap.close_thread(self.context, self.context.names.thread if thread is None else thread))
 
     async def _threads(self) -> Answer:
@@ -75,6 +79,8 @@ class ThreadFace:
         Raises:
             StoreError: The store cannot be listed.
         """
+        from kmnb.ops import sweeping
+
         return await sweeping.sweep(self.context, dry_run=dry_run, foreign=foreign)
 
     async def _holds(self) -> Answer:
@@ -93,6 +99,8 @@ class ThreadFace:
         Raises:
             NotSupported: The store has no such rules.
         """
+        from kmnb.ops.lifecycle import lifecycle_answer
+
         return lifecycle_answer(self.context)
 
     def metrics(self) -> str:
@@ -110,6 +118,8 @@ class ThreadFace:
         Returns:
             A table of findings; what cannot be looked at is a finding too.
         """
+        from kmnb.ops import doctor
+
         return await doctor.examine(self.context, fix=fix)
 
     doctor, doctor_async = blocking(_doctor), bridged(_doctor)

@@ -10,7 +10,6 @@ from kmnb.ops.expiry import missing_error
 from kmnb.ops.handle import Artifact
 from kmnb.ops.holds import Hold, find_copy, hold_artifact, release_hold
 from kmnb.ops.named import address_of
-from kmnb.ops.saving import keep_artifact
 from kmnb.storage._protocols import ObjectArea
 
 
@@ -26,6 +25,8 @@ class Hooks:
 
     async def keep(self, artifact: Artifact, name: str, **options: Any) -> Artifact:
         """Copy the artifact to a named one and give its handle."""
+        from kmnb.ops.saving import keep_artifact
+
         return await keep_artifact(self._context, artifact, address_of(self._context, name), **options)
 
     async def hold(self, artifact: Artifact, reason: str, *, seconds: float | None = None) -> Hold:

@@ -13,11 +13,11 @@ from kmnb.core.config import HEARTBEAT_SECONDS
 from kmnb.errors import KmnbError
 from kmnb.ops.context import Context
 from kmnb.ops.doctor import coordinator_advice, ttl_finding
-from kmnb.ops.foreign import foreign_coordinator
 from kmnb.ops.holders import keep_awake, let_sleep
-from kmnb.ops.sweeping import sweep_if_due
 from kmnb.ops.threads import renew_leases
 
+FIRST_SECONDS = 0.25
+"""Pause before the first round: what somebody asks as soon as the store is open goes first."""
 RETRY_SECONDS = 60.0
 """Pause after the store could not be reached."""
 ENDING_SECONDS = 0.5
@@ -30,16 +30,22 @@ _log = logging.getLogger("kmnb")
 def start_background(context: Context) -> None:
     """Begin to keep threads alive and the crew swept; call it on kmnb's loop."""
     keep_awake(context)
+    _tell_ttl(context)
     task = asyncio.get_running_loop().create_task(_watch_over(weakref.ref(context)))
     context.live.tasks.add(task)
     task.add_done_callback(context.live.tasks.discard)
 
 
-async def _warn(context: Context) -> None:
-    """Say at once what would surprise people later."""
+def _tell_ttl(context: Context) -> None:
     ttl = ttl_finding(context)
     if ttl.status != "ok":
         _log.warning("store %s: TTL is %s. %s", context.backend.url, ttl.detail, ttl.advice)
+
+
+async def _tell_coordinator(context: Context) -> None:
+    """Say what would surprise people later."""
+    from kmnb.ops.foreign import foreign_coordinator
+
     try:
         foreign = await foreign_coordinator(context)
     except (KmnbError, OSError, TimeoutError) as error:
@@ -50,7 +56,7 @@ async def _warn(context: Context) -> None:
 
 
 async def _watch_over(reference: weakref.ref[Context]) -> None:
-    pause, warned, failed = 0.0, False, False
+    pause, warned, failed = FIRST_SECONDS, False, False
     while True:
         await asyncio.sleep(pause)
         context = reference()
@@ -59,10 +65,12 @@ async def _watch_over(reference: weakref.ref[Context]) -> None:
         pause = min(context.settings.lease_seconds / 4, HEARTBEAT_SECONDS)
         try:
             if not warned:
-                await _warn(context)
+                await _tell_coordinator(context)
                 warned = True
             await renew_leases(context)
             if context.settings.sweep_on_connect:
+                from kmnb.ops.sweeping import sweep_if_due
+
                 await sweep_if_due(context)
             failed = False
         except (KmnbError, OSError, TimeoutError) as error:

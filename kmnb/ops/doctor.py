@@ -17,7 +17,6 @@ from kmnb.ops.foreign import foreign_coordinator
 from kmnb.ops.holds import list_holds
 from kmnb.ops.sweeping import read_mark
 from kmnb.ops.threads import list_threads
-from kmnb.sandbox import doctor_async
 from kmnb.storage._protocols import ExpiringBackend
 
 SKEW_SECONDS = 60.0
@@ -148,6 +147,8 @@ def coordinator_advice(context: Context) -> tuple[str, str]:
 
 
 async def _sandbox(context: Context) -> Finding:
+    from kmnb.sandbox import doctor_async
+
     report = await doctor_async()
     detail = f"level {report.level} by {report.engine}"
     if report.level < 2:

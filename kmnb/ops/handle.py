@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from kmnb import _plugins
 from kmnb._bridge import blocking, bridge, bridged, run
 from kmnb.core.cards import artifact_card
-from kmnb.core.charts import Chart
 from kmnb.core.display import bundle, count_text, joined, size_text
 from kmnb.core.metadata import ObjectInfo
 from kmnb.core.slice import Slice
@@ -16,10 +15,10 @@ from kmnb.errors import ArtifactNotFound
 from kmnb.ops._handle_facts import HandleFacts
 from kmnb.ops._handle_reading import ReadMethods
 from kmnb.ops._handle_sips import SipMethods
-from kmnb.ops.charts import artifact_chart
 from kmnb.ops.sip import Source, run_sip, sip_names
 
 if TYPE_CHECKING:
+    from kmnb.core.charts import Chart
     from kmnb.storage._protocols import Backend, ObjectArea
 
 T = TypeVar("T")
@@ -162,6 +161,8 @@ class Artifact(HandleFacts, SipMethods, ReadMethods):
             BadRequest: There is nothing to draw.
             BoundExceeded: The artifact has more than 16 MiB.
         """
+        from kmnb.ops.charts import artifact_chart
+
         return await artifact_chart(self, column)
 
     chart, chart_async = blocking(_chart), bridged(_chart)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kmnb import _plugins
 from kmnb.core.arguments import checked
@@ -15,13 +15,12 @@ from kmnb.core.bounds import ANSWER_CEILING_BYTES, ANSWER_MAX_BYTES
 from kmnb.core.cursors import seal, unseal
 from kmnb.core.describe import Operation, Param
 from kmnb.core.metadata import ObjectInfo
-from kmnb.core.numbers import find_numbers
 from kmnb.core.progress import tally
 from kmnb.core.slice import Slice
-from kmnb.ops._feeding import Feeding
-from kmnb.ops._line_index import bound_to
-from kmnb.ops._windows import WindowReader
 from kmnb.storage._protocols import ObjectArea
+
+if TYPE_CHECKING:
+    from kmnb.ops._feeding import Feeding
 
 NUMBERS_TEXT_MAX = 4096
 """Longest answer in characters whose receipt lists the answer's numbers."""
@@ -82,6 +81,11 @@ async def run_sip(
         BoundExceeded: A limit was passed that has no bounded answer.
         StoreError: The store failed.
     """
+    # What reads content is not needed to tell which sips there are.
+    from kmnb.ops._feeding import Feeding
+    from kmnb.ops._line_index import bound_to
+    from kmnb.ops._windows import WindowReader
+
     plugin, operation = sip_plugin(name), sip_operation(name)
     values = checked(operation, arguments)
     where = await _resolved(source)
@@ -105,6 +109,9 @@ async def _resolved(source: Source | tuple[ObjectArea, ObjectInfo | str]) -> Sou
 
 def _completed(answer: Slice, name: str, asked: Mapping[str, Any], *, where: Source, feeding: Feeding) -> Slice:
     """Seal the cursor and add what only the driver knows."""
+    from kmnb.core.numbers import find_numbers
+    from kmnb.ops._line_index import bound_to
+
     cursor = answer.cursor
     receipt = {
         "op": name,
