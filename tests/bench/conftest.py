@@ -1,53 +1,70 @@
-"""`make bench`: figures side by side with the peer in the same run, as a table. No figure fails a test here.
+"""`make bench`: figures side by side with the peer in the same run, as tables. No figure fails a test here.
 
-A benchmark is a test that takes the fixture ``figure`` and calls it once a result::
+A benchmark is a test that takes the fixture ``figure`` and calls it once a result, or ``growth`` once a table::
 
     def test_reading_beats_the_peer(figure):
         figure("NATS read of 256 MiB", mine / seconds, "MB/s", budget="4 × nats-py", peer=f"nats-py {theirs:.0f} MB/s")
 
-The table is printed at the end and left in ``.cache/bench.md``, dated and with the machine, to be copied into
-``docs/benchmarks.md``.
+    def test_reading_by_size(growth):
+        growth("Reading by size", "MiB", {"1": {"MB/s": 210.0}, "1,024": {"MB/s": 340.0}})
+
+The tables are printed at the end and left in ``.cache/bench.md``. ``BENCH_RECORD=1 make bench`` writes them into
+``docs/benchmarks.md`` too, dated and with the kind of machine, when every benchmark ran to its end; a run of one file
+replaces that file's section only.
 """
 
 from __future__ import annotations
 
 import os
-import platform
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
+from tests.bench.measure import QUICK
+from tests.bench.report import Section, record, shown, surroundings
+
+ROOT = Path(__file__).resolve().parents[2]
 Figure = Callable[..., None]
-_rows: list[str] = []
+Growth = Callable[[str, str, Mapping[str, Mapping[str, float | str]]], None]
+_sections: dict[str, Section] = {}
 
 
 @pytest.fixture
-def figure() -> Figure:
+def section(request: pytest.FixtureRequest) -> Section:
+    """Results of this file."""
+    return _sections.setdefault(request.path.stem.removeprefix("test_bench_"), Section())
+
+
+@pytest.fixture
+def figure(section: Section) -> Figure:
     """Record one measured figure: what, value, unit, and optionally the budget and what a peer reached."""
 
-    def record(what: str, value: float, unit: str, *, budget: str = "", peer: str = "") -> None:
-        shown = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-        _rows.append(f"| {what} | {shown} {unit} | {budget} | {peer} |")
-        print(_rows[-1], flush=True)
+    def one(what: str, value: float, unit: str, *, budget: str = "", peer: str = "") -> None:
+        print(section.figure(what, f"{shown(value)} {unit}", budget=budget, peer=peer), flush=True)
 
-    return record
+    return one
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the table and leave it in a file."""
-    if not _rows:
+@pytest.fixture
+def growth(section: Section) -> Growth:
+    """Record how cost grows: title, what the first column is, and rows of columns by name with their unit."""
+
+    def table(title: str, first: str, rows: Mapping[str, Mapping[str, float | str]]) -> None:
+        print(section.table(title, first, rows), flush=True)
+
+    return table
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
+    """Print the tables, leave them in a file, and record them where that was asked for."""
+    if not _sections:
         return
-    machine = f"{os.cpu_count()} cores, {platform.system()} {platform.release()}, Python {platform.python_version()}"
-    head = [
-        f"Measured on {datetime.now(UTC):%Y-%m-%d}; {machine}.",
-        "",
-        "| what | kmnb | budget | peer |",
-        "|---|---|---|---|",
-    ]
-    table = "\n".join([*head, *_rows])
-    terminalreporter.write_line(table)
-    file = Path(__file__).resolve().parents[2] / ".cache" / "bench.md"
+    told, texts = surroundings(), {name: section.text for name, section in _sections.items()}
+    whole = "\n\n".join([told, *texts.values()])
+    terminalreporter.write_line(whole)
+    file = ROOT / ".cache" / "bench.md"
     file.parent.mkdir(exist_ok=True)
-    file.write_text(table + "\n", "utf-8")
+    file.write_text(whole + "\n", "utf-8")
+    if os.environ.get("BENCH_RECORD") and not QUICK and exitstatus == pytest.ExitCode.OK:
+        record(ROOT / "docs" / "benchmarks.md", texts, told)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import base64
 import contextlib
 import io
-import json
 import random
 import statistics
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import nats
@@ -21,12 +18,12 @@ from kmnb._bridge import run
 from kmnb.storage import open_backend
 from kmnb.storage.backends.nats import NatsBackend
 from kmnb.testing._nats import NatsServer
+from tests.bench.measure import ROUNDS, growing, in_turn_async, sized
+from tests.bench.objects import fill_bucket
 
 MIB = 1024 * 1024
-ROUNDS = 5
-SIZE = 256 * MIB
+SIZE = sized(256) * MIB
 KEY = "ns/crew/t1/agent/tool-0"
-Step = Callable[[], Awaitable[Any]]
 
 
 class Place:
@@ -61,17 +58,6 @@ def server() -> Iterator[NatsServer]:
     running.close()
 
 
-async def rounds(steps: dict[str, Step], count: int = ROUNDS) -> dict[str, float]:
-    """Seconds of each step, medians over rounds in which they take turns."""
-    taken: dict[str, list[float]] = {name: [] for name in steps}
-    for _ in range(count):
-        for name, step in steps.items():
-            begin = time.perf_counter()
-            await step()
-            taken[name].append(time.perf_counter() - begin)
-    return {name: statistics.median(values) for name, values in taken.items()}
-
-
 class Counting:
     """A writer that keeps nothing."""
 
@@ -102,7 +88,7 @@ def test_reading(server: NatsServer, figure: Callable[..., None]) -> None:
                 await place.rust.get(KEY, sink)
                 assert sink.count == SIZE
 
-            taken = await rounds(
+            taken = await in_turn_async(
                 {
                     "kmnb": lambda: drain(place.backend),
                     "nats-py": lambda: place.python.get(KEY, writeinto=io.BytesIO()),
@@ -142,7 +128,7 @@ def test_writing(server: NatsServer, figure: Callable[..., None]) -> None:
     async def story() -> None:
         async with clients(server) as place:
             attributes = {"content-type": "text/plain", "index": "x" * 40_000}
-            taken = await rounds(
+            taken = await in_turn_async(
                 {
                     "kmnb": lambda: place.backend.discussions.put(KEY, data, attributes=attributes),
                     "nats-py": lambda: place.python.put("theirs", io.BytesIO(data)),
@@ -166,10 +152,10 @@ def test_a_range_of_a_gigabyte(server: NatsServer, figure: Callable[..., None]) 
     async def story() -> None:
         backend = await open_backend(server.url)
         area, link = backend.discussions, backend.discussions.bucket.link
-        info = await area.put(KEY, (block for _ in range(1024)))
+        info = await area.put(KEY, (block for _ in range(sized(1024))))
         rng, taken, most_requests, most_bytes = random.Random(4), [], 0, 0
         for _ in range(50):
-            start = rng.randrange(1024 * MIB - 4096)
+            start = rng.randrange(sized(1024) * MIB - 4096)
             requests, received = link.requests, link.received_bytes
             begin = time.perf_counter()
             await area.get_range(KEY, start, start + 4096, info=info)
@@ -184,30 +170,6 @@ def test_a_range_of_a_gigabyte(server: NatsServer, figure: Callable[..., None]) 
     run(story())
 
 
-async def fill(backend: NatsBackend, first: int, end: int) -> None:
-    """Make objects without content, a hundred a thread, by their meta messages alone."""
-    bucket, client = backend.discussions.bucket.name, await backend._link.client()
-    done, acks = asyncio.Event(), 0
-
-    async def on_ack(_: Any) -> None:
-        nonlocal acks
-        acks += 1
-        if acks == end - first:
-            done.set()
-
-    inbox = client.new_inbox()
-    subscription = await client.subscribe(inbox, cb=on_ack)
-    for number in range(first, end):
-        name = f"ns/crew/t{number // 100}/agent/tool-{number % 100}"
-        document = {"name": name, "nuid": f"n{number}", "size": 0, "chunks": 0, "metadata": {"preview": "x" * 400}}
-        subject = f"$O.{bucket}.M.{base64.urlsafe_b64encode(name.encode()).decode()}"
-        await client.publish(subject, json.dumps(document).encode(), reply=inbox)
-        while number - first - acks > 2000:
-            await asyncio.sleep(0.005)
-    await done.wait()
-    await subscription.unsubscribe()
-
-
 def test_listing(server: NatsServer, figure: Callable[..., None]) -> None:
     async def story() -> None:
         async with clients(server) as place:
@@ -219,60 +181,16 @@ def test_listing(server: NatsServer, figure: Callable[..., None]) -> None:
             async def theirs() -> None:
                 assert len([info for info in await place.python.list() if info.name.startswith("ns/crew/t5/")]) == 100
 
-            for count in (1_000, 10_000, 100_000):
-                await fill(place.backend, first, count)
+            for count in growing(1_000, 10_000, 100_000):
+                await fill_bucket(place.backend, first, count)
                 first = count
-                taken = await rounds({"kmnb": ours, "nats-py": theirs})
+                taken = await in_turn_async({"kmnb": ours, "nats-py": theirs})
                 ratio, peer = taken["nats-py"] / taken["kmnb"], f"{taken['nats-py']:.3f} s"
                 budget = "≤ 1 s" if count == 100_000 else ""
                 figure(f"list one thread of 100 among {count:,} objects", taken["kmnb"], "s", budget=budget, peer=peer)
             figure("… as a multiple of nats-py `list()` plus filter", ratio, "× faster", budget="≥ 5")
             begin = time.perf_counter()
-            assert len([info async for info in area.list()]) == 100_000
-            figure("list all 100,000 objects", time.perf_counter() - begin, "s")
-
-    run(story())
-
-
-def test_growth_with_size(server: NatsServer, figure: Callable[..., None]) -> None:
-    block = random.Random(5).randbytes(MIB)
-
-    async def story() -> None:
-        backend = await open_backend(server.url)
-        for size in (1, 16, 64, 256, 1024):
-            taken = await rounds(
-                {
-                    "put": lambda size=size: backend.discussions.put(KEY, (block for _ in range(size))),
-                    "read": lambda: drain(backend),
-                },
-                3 if size > 256 else ROUNDS,
-            )
-            figure(f"object of {size:,} MiB: write", size / taken["put"], "MB/s")
-            figure(f"object of {size:,} MiB: read", size / taken["read"], "MB/s")
-        small = await rounds(
-            {
-                "put": lambda: backend.discussions.put("small", b"x" * 4096),
-                "head": lambda: backend.discussions.head("small"),
-                "read": lambda: drain(backend, "small"),
-            },
-            50,
-        )
-        for name, seconds in small.items():
-            figure(f"4 KiB object: {name}", seconds * 1000, "ms")
-        await backend.close()
-
-    run(story())
-
-
-def test_readers_at_once(server: NatsServer, figure: Callable[..., None]) -> None:
-    async def story() -> None:
-        backend = await open_backend(server.url)
-        await backend.discussions.put(KEY, random.Random(6).randbytes(32 * MIB))
-        for count in (1, 4, 16, 32):
-            taken = await rounds(
-                {"read": lambda count=count: asyncio.gather(*(drain(backend) for _ in range(count)))}, 3
-            )
-            figure(f"{count} readers of 32 MiB at once, together", 32 * count / taken["read"], "MB/s")
-        await backend.close()
+            assert len([info async for info in area.list()]) == first
+            figure(f"list all {first:,} objects", time.perf_counter() - begin, "s")
 
     run(story())

@@ -1,13 +1,11 @@
-"""Files and S3 against obstore's own calls and a plain file copy, and how cost grows."""
+"""Files and S3 against obstore's own calls and a plain file copy."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import statistics
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,33 +15,10 @@ from obstore.store import LocalStore, S3Store
 
 from kmnb.storage import Store, open_store
 from kmnb.testing import scratch
+from tests.bench.measure import in_turn, sized
 
 MIB = 1024 * 1024
-LARGE = 64 * MIB
-ROUNDS = 7
-
-
-def median(call: Callable[[], Any], rounds: int = ROUNDS) -> float:
-    """Median seconds of a call, after one that is not counted."""
-    call()
-    times = []
-    for _ in range(rounds):
-        since = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - since)
-    return statistics.median(times)
-
-
-def in_turn(*calls: Callable[[], Any], rounds: int = ROUNDS) -> list[float]:
-    """Median seconds of calls that take turns, so that a busy machine is busy for all of them."""
-    times: list[list[float]] = [[] for _ in calls]
-    for turn in range(rounds + 1):
-        for number, call in enumerate(calls):
-            since = time.perf_counter()
-            call()
-            if turn:
-                times[number].append(time.perf_counter() - since)
-    return [statistics.median(each) for each in times]
+LARGE = sized(64) * MIB
 
 
 @pytest.fixture(scope="module")
@@ -85,24 +60,34 @@ def test_files_against_a_plain_copy_and_obstore(figure: Any, file_store: Store, 
                 digest.update(block)
 
     ours, plain, theirs = in_turn(
-        lambda: file_store.put("large", data), plain_write, lambda: obstore.put(peer, "large", data)
-    )
+        {
+            "kmnb": lambda: file_store.put("large", data),
+            "plain": plain_write,
+            "obstore": lambda: obstore.put(peer, "large", data),
+        }
+    ).values()
     text = f"plain, with sha256 and fsync {LARGE / MIB / plain:.0f}, obstore without {LARGE / MIB / theirs:.0f} MiB/s"
     figure("file: write 64 MiB", LARGE / MIB / ours, "MiB/s", budget="0.9 × plain", peer=text)
     ours, plain, theirs = in_turn(
-        lambda: drain(file_store.stream("large")),
-        plain_read,
-        lambda: drain(obstore.get(peer, "large").stream(min_chunk_size=MIB)),
-    )
+        {
+            "kmnb": lambda: drain(file_store.stream("large")),
+            "plain": plain_read,
+            "obstore": lambda: drain(obstore.get(peer, "large").stream(min_chunk_size=MIB)),
+        }
+    ).values()
     text = f"plain read with sha256 {LARGE / MIB / plain:.0f}, obstore unchecked {LARGE / MIB / theirs:.0f} MiB/s"
     figure("file: read 64 MiB, checked", LARGE / MIB / ours, "MiB/s", budget="0.9 × plain", peer=text)
     ours, theirs = in_turn(
-        lambda: file_store.get_range("large", 5_000_000, 5_004_096),
-        lambda: obstore.get_range(peer, "large", start=5_000_000, end=5_004_096),
+        {
+            "kmnb": lambda: file_store.get_range("large", 500_000, 504_096),
+            "obstore": lambda: obstore.get_range(peer, "large", start=500_000, end=504_096),
+        },
         rounds=300,
-    )
+    ).values()
     figure("file: 4 KiB range", 1000 * ours, "ms", budget="obstore + 0.3", peer=f"obstore {1000 * theirs:.3f} ms")
-    ours, theirs = in_turn(lambda: file_store.head("large"), lambda: obstore.head(peer, "large"), rounds=300)
+    ours, theirs = in_turn(
+        {"kmnb": lambda: file_store.head("large"), "obstore": lambda: obstore.head(peer, "large")}, rounds=300
+    ).values()
     figure("file: head", 1000 * ours, "ms", budget="obstore + 0.3", peer=f"obstore {1000 * theirs:.3f} ms")
 
 
@@ -117,7 +102,7 @@ def test_small_durable_files(figure: Any, file_store: Store, tmp_path: Path) -> 
         os.fsync(folder)
         os.close(folder)
 
-    ours, theirs = in_turn(lambda: file_store.put("small", b"x" * 1000), plain, rounds=200)
+    ours, theirs = in_turn({"kmnb": lambda: file_store.put("small", b"x" * 1000), "plain": plain}, rounds=200).values()
     figure("file: write 1 kB durably", 1000 * ours, "ms", budget="plain + 0.3", peer=f"plain {1000 * theirs:.2f} ms")
 
 
@@ -127,16 +112,19 @@ def test_s3_against_obstore(figure: Any, data: bytes) -> None:
         peer = S3Store("kmnb-scratch", endpoint=endpoint, client_options={"allow_http": True})
         number = iter(range(100))
         ours, theirs = in_turn(
-            lambda: store.put(f"large/{next(number)}", data, create_only=True),
-            lambda: obstore.put(peer, f"peer/large/{next(number)}", data),
-            rounds=5,
-        )
+            {
+                "kmnb": lambda: store.put(f"large/{next(number)}", data, create_only=True),
+                "obstore": lambda: obstore.put(peer, f"peer/large/{next(number)}", data),
+            }
+        ).values()
         speed = f"obstore {LARGE / MIB / theirs:.0f} MiB/s"
         figure("S3 (moto): write 64 MiB", LARGE / MIB / ours, "MiB/s", budget="0.9 × obstore", peer=speed)
         ours, theirs = in_turn(
-            lambda: drain(store.stream("large/0")),
-            lambda: drain(obstore.get(peer, "peer/large/1").stream(min_chunk_size=MIB)),
-        )
+            {
+                "kmnb": lambda: drain(store.stream("large/0")),
+                "obstore": lambda: drain(obstore.get(peer, "peer/large/1").stream(min_chunk_size=MIB)),
+            }
+        ).values()
         speed = f"obstore {LARGE / MIB / theirs:.0f} MiB/s"
         figure("S3 (moto): read 64 MiB, checked", LARGE / MIB / ours, "MiB/s", budget="0.9 × obstore", peer=speed)
         store.put("small", b"x" * 10_000)
@@ -157,42 +145,6 @@ def test_s3_against_obstore(figure: Any, data: bytes) -> None:
             ),
         }
         for name, (mine, peers) in calls.items():
-            ours, theirs = in_turn(mine, peers, rounds=100)
+            ours, theirs = in_turn({"kmnb": mine, "obstore": peers}, rounds=100).values()
             text = f"obstore {1000 * theirs:.2f} ms"
             figure(f"S3 (moto): {name}", 1000 * ours, "ms", budget="obstore + 0.3", peer=text)
-
-
-@pytest.mark.parametrize("size", [1, 16, 64, 256, 1024])
-def test_cost_by_object_size(figure: Any, file_store: Store, size: int, data: bytes) -> None:
-    def source() -> Iterator[bytes]:
-        for _ in range(size):
-            yield data[:MIB]
-
-    written = median(lambda: file_store.put("x", source()), 3)
-    read = median(lambda: drain(file_store.stream("x")), 3)
-    figure(f"file: {size} MiB in", size / written, "MiB/s")
-    figure(f"file: {size} MiB out, checked", size / read, "MiB/s")
-    figure(f"file: 4 KiB of {size} MiB", 1000 * median(lambda: file_store.get_range("x", 500_000, 504_096), 50), "ms")
-
-
-@pytest.mark.parametrize("readers", [1, 4, 16, 32])
-def test_cost_by_readers(figure: Any, file_store: Store, readers: int, data: bytes) -> None:
-    file_store.put("x", data)
-    with ThreadPoolExecutor(readers) as pool:
-
-        def all_at_once() -> None:
-            list(pool.map(lambda number: file_store.get_range("x", number * 4096, number * 4096 + 4096), range(640)))
-
-        figure(f"file: 4 KiB ranges, {readers} readers", 640 / median(all_at_once, 5), "ranges/s")
-
-
-@pytest.mark.parametrize("objects", [1_000, 10_000, 100_000])
-def test_cost_by_number_of_objects(figure: Any, tmp_path: Path, objects: int) -> None:
-    from tests.proof.test_stores_large import PER_THREAD, fill
-
-    fill(tmp_path, objects // PER_THREAD)
-    with open_store(f"file://{tmp_path}") as store:
-        one = median(lambda: drain(store.list("ns/crew/t5")), 5)
-        every = median(lambda: drain(store.list()), 3)
-    figure(f"file: list one thread among {objects:,} objects", 1000 * one, "ms", budget="1,000 ms")
-    figure(f"file: list all of {objects:,} objects", objects / every, "objects/s")
