@@ -7,7 +7,7 @@ from kmnb.formats._counting import LineCounter, filled_lines
 from kmnb.formats._csv_dialect import CsvDialect
 from kmnb.formats._csv_records import RecordCutter
 from kmnb.formats._csv_vector import excess_lines
-from kmnb.formats._line_scan import VECTOR_FROM_BYTES
+from kmnb.formats._line_scan import arrays_pay
 
 _CARRY_MAX_BYTES = 2 * MIB
 
@@ -57,19 +57,16 @@ class QuoteCounter:
         """Count whole records where that needs no look at single lines; give where the rest begins."""
         if not self._quote or data.find(self._quote, 0, cut) < 0:
             return cut
-        end = self._closed_end(data, cut)
-        body = data[:end]
-        if not body:
-            return 0
         # The arrays are worth their import for long stretches only.
-        counted = (
-            excess_lines(body, self._delimiter, self._quote) if self._seen > VECTOR_FROM_BYTES else self._split(body)
-        )
-        if counted is None:
+        if arrays_pay(self._seen):
+            found = excess_lines(data[:cut], self._delimiter, self._quote)
+        else:
+            found = self._split(data, self._closed_end(data, cut))
+        if found is None:
             self._by_line(data[:cut])
             return cut
-        self.excess += counted
-        return end
+        self.excess += found[0]
+        return found[1]
 
     def _closed_end(self, data: bytes, cut: int) -> int:
         """Find the last line end with an even number of quotes before it."""
@@ -80,9 +77,11 @@ class QuoteCounter:
             cut = before
         return cut
 
-    def _split(self, body: bytes) -> int | None:
-        """Do the same as :func:`excess_lines` by cutting at quotes."""
-        quote = self._quote
+    def _split(self, data: bytes, end: int) -> tuple[int, int] | None:
+        """Do the same as :func:`excess_lines` up to a place by cutting at quotes."""
+        quote, body = self._quote, data[:end]
+        if not body:
+            return 0, 0
         # What is doubled neither opens nor closes; two other bytes keep its line from becoming empty.
         parts = body.replace(quote * 2, b"\0\0").split(quote)
         if len(parts) % 2 == 0:
@@ -93,7 +92,7 @@ class QuoteCounter:
         closed = outside.count(quote + self._delimiter) + outside.count(quote + b"\n") + outside.count(quote + b"\r\n")
         if opened + (not parts[0]) != pairs or closed != pairs:
             return None
-        return filled_lines(body) - filled_lines(outside)
+        return filled_lines(body) - filled_lines(outside), end
 
     def _by_line(self, body: bytes) -> None:
         lines = body.split(self._newline)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Literal, Protocol
+from functools import cached_property
+from typing import Any, Literal, Protocol
 
 from kmnb.core.bounds import KIB, MIB
 
@@ -76,7 +77,11 @@ class VectorScan:
         self._count, self._places = numpy.count_nonzero, numpy.flatnonzero
         self._data = numpy.frombuffer(block, dtype=numpy.uint8)
         self._ends = self._data == 10
-        self._starts = self._ends[:-1] & (self._data[1:] <= 32)
+
+    @cached_property
+    def _starts(self) -> Any:
+        """Line ends that white space or another line end follows."""
+        return self._ends[:-1] & (self._data[1:] <= 32)
 
     def newlines(self, start: int, end: int) -> int:
         """Count line ends."""
@@ -104,6 +109,15 @@ class VectorScan:
         return int(self._count(self._ends[:-1] & (self._data[1:] == 35)))
 
 
+def arrays_pay(seen: int) -> bool:
+    """Tell whether work in arrays is worth their import.
+
+    Args:
+        seen: How many bytes there are so far.
+    """
+    return seen >= VECTOR_FROM_BYTES
+
+
 def scan_block(block: bytes, seen: int) -> Scan:
     """Choose how to search a block.
 
@@ -111,6 +125,6 @@ def scan_block(block: bytes, seen: int) -> Scan:
         block: The block.
         seen: How many bytes went before it.
     """
-    if seen >= VECTOR_FROM_BYTES and len(block) >= VECTOR_BLOCK_BYTES:
+    if len(block) >= VECTOR_BLOCK_BYTES and arrays_pay(seen):
         return VectorScan(block)
     return PlainScan(block)

@@ -15,7 +15,7 @@ from kmnb.core.bounds import KIB
 from kmnb.core.records import Batch, Dialect, Problem
 from kmnb.core.splitter import LineSplitter
 from kmnb.formats._counting import LineCounter
-from kmnb.formats._line_scan import VECTOR_FROM_BYTES
+from kmnb.formats._line_scan import arrays_pay
 
 _NAME = r"[A-Z][A-Z0-9_%/.()-]*(?: [A-Z0-9_%/.()-]+)*"
 _HEADER = re.compile(rf"(?P<first>{_NAME})(?:\s{{2,}}{_NAME})+\s*\Z")
@@ -130,7 +130,7 @@ class TableSplitter:
 
 def _long_lines(body: bytes, least: int, seen: int) -> int | None:
     """Count lines if all of them are longer than so many bytes and none ends in a blank."""
-    if seen < VECTOR_FROM_BYTES:
+    if not arrays_pay(seen):
         lines = body[:-1].split(b"\n")
         return len(lines) if min(map(len, map(bytes.rstrip, lines))) > least else None
     import numpy

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
+import kmnb
+from kmnb._bridge import run
 from kmnb.core.records import Dialect
 from kmnb.formats._inspect import Inspector
 from kmnb.formats.csv import FORMAT
+from kmnb.ops.workspace import Workspace
 
 MIB = 1 << 20
+ROUNDS = 6
 
 
 def filled(row: Callable[[int], bytes], size: int = 32 * MIB) -> bytes:
@@ -65,6 +70,34 @@ def test_the_pass_over_a_result_beside_its_digest(kind: str, figure: Callable[..
     mine, digest = seconds(lambda: inspected(content)), seconds(lambda: hashlib.sha256(content))
     size = len(content) / MIB
     figure(f"inspection of {kind}", 1000 * mine / size, "ms/MiB", peer=f"sha256 {1000 * digest / size:.2f} ms/MiB")
+
+
+@pytest.fixture(scope="module")
+def ws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    """A workspace on a NATS server."""
+    url = f"nats+embedded://{tmp_path_factory.mktemp('nats')}"
+    with kmnb.connect(url, thread="t", agent="a", config={"sweep_on_connect": False}) as workspace:
+        yield workspace
+
+
+@pytest.mark.parametrize("kind", CONTENTS)
+def test_a_spill_beside_a_bare_put(kind: str, ws: Workspace, figure: Callable[..., None]) -> None:
+    """Taken in turn, the best of some rounds each: what else the machine does meets both."""
+    content, numbers, area = CONTENTS[kind](), itertools.count(), ws.context.backend.discussions
+    bare, spilled = [], []
+    for _ in range(ROUNDS):
+        key = f"bare/{kind.replace(' ', '-')}/c/d/x-{next(numbers)}"
+        begun = time.perf_counter()
+        run(area.put(key, content))
+        bare.append(time.perf_counter() - begun)
+        run(area.delete(key))
+        begun = time.perf_counter()
+        art = ws.put(content, tool="x")
+        spilled.append(time.perf_counter() - begun)
+        ws.delete(art.uri)
+    over, size = 100 * (min(spilled) / min(bare) - 1), len(content) / MIB
+    peer = f"bare put {1000 * min(bare) / size:.2f} ms/MiB"
+    figure(f"spill of {kind} over a bare NATS put", over, "%", budget="≤ 25 %", peer=peer)
 
 
 def test_cutting_rows_beside_pandas(figure: Callable[..., None]) -> None:

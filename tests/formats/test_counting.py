@@ -19,11 +19,9 @@ CONTENT = st.lists(st.sampled_from(PIECES), max_size=60).map(b"".join)
 @pytest.fixture(params=["plain", "vector"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Search plainly, or in arrays from the first byte on."""
-    if request.param == "vector":
-        monkeypatch.setattr(_line_scan, "VECTOR_FROM_BYTES", 0)
-        monkeypatch.setattr(_line_scan, "VECTOR_BLOCK_BYTES", 1)
-        monkeypatch.setattr(_csv_counting, "VECTOR_FROM_BYTES", -1)
-        monkeypatch.setattr(kubectl, "VECTOR_FROM_BYTES", 0)
+    for module in (_line_scan, _csv_counting, kubectl):
+        monkeypatch.setattr(module, "arrays_pay", lambda seen: request.param == "vector")
+    monkeypatch.setattr(_line_scan, "VECTOR_BLOCK_BYTES", 1)
     return str(request.param)
 
 
