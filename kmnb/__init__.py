@@ -5,9 +5,11 @@ Names are loaded on first use, so that ``import kmnb`` costs next to nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+# Without importing typing: the spawner of the sandbox forks all that it has imported.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kmnb import contract as contract
     from kmnb import integrations as integrations
     from kmnb import sandbox as sandbox

@@ -6,9 +6,10 @@ anything, or not at the level that is asked for, raises.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kmnb.sandbox._api import Report, Verdict, doctor, doctor_async, run, run_async, validate, validate_async
 
 __all__ = ["Report", "Verdict", "doctor", "doctor_async", "run", "run_async", "validate", "validate_async"]

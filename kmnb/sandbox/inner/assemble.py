@@ -6,12 +6,11 @@ answer, so that no jump is longer than a block.
 
 from __future__ import annotations
 
-import platform
 import struct
 from collections.abc import Mapping
 
 from kmnb.sandbox.inner.filter import ALLOW, ENOSYS, KILL, Condition, Rule
-from kmnb.sandbox.inner.syscalls import AUDIT_ARCH, HIGHEST, X32_BIT, number
+from kmnb.sandbox.inner.syscalls import AUDIT_ARCH, HIGHEST, MACHINE, X32_BIT, number
 
 LOAD, AND, RETURN = 0x20, 0x54, 0x06
 EQUAL, GREATER, GREATER_OR_EQUAL = 0x15, 0x25, 0x35
@@ -33,7 +32,7 @@ def assemble(rules: Mapping[str, Rule], machine: str | None = None) -> bytes:
     Raises:
         ValueError: More instructions than the kernel takes.
     """
-    machine = machine or platform.machine()
+    machine = machine or MACHINE
     code: list[Instruction] = [
         (LOAD, 0, 0, MACHINE_AT),
         (EQUAL, 1, 0, AUDIT_ARCH[machine]),

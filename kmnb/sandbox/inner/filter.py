@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+
+from kmnb.sandbox.inner.records import record
 
 ALLOW = 0x7FFF0000
 KILL = 0x80000000
@@ -20,7 +20,8 @@ EPERM, EACCES, ENOSYS = PRETEND | errno.EPERM, PRETEND | errno.EACCES, PRETEND |
 ENOTTY, EOPNOTSUPP = PRETEND | errno.ENOTTY, PRETEND | errno.EOPNOTSUPP
 
 
-class Condition(NamedTuple):
+@record(frozen=True, slots=True)
+class Condition:
     """One look at an argument's lower 32 bits; the kernel itself reads no more of those that are named here."""
 
     argument: int
@@ -35,7 +36,8 @@ class Condition(NamedTuple):
     """What the call gets when the comparison holds."""
 
 
-class Rule(NamedTuple):
+@record(frozen=True, slots=True)
+class Rule:
     """What becomes of one system call."""
 
     tests: tuple[Condition, ...]
@@ -44,7 +46,7 @@ class Rule(NamedTuple):
     """What it gets when none does."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Profile:
     """For whom a filter is made."""
 

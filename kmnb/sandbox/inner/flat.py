@@ -8,17 +8,20 @@ from __future__ import annotations
 import os
 import signal
 import socket
-from dataclasses import dataclass, field
-from typing import NoReturn
 
 from kmnb.sandbox.inner import landlock, linux, messages, program, seal
 from kmnb.sandbox.inner.assemble import assemble
 from kmnb.sandbox.inner.filter import SIGNALS_KEPT_FROM, Profile, rules
 from kmnb.sandbox.inner.job import Job
 from kmnb.sandbox.inner.places import DEVICES, Places, around_holes
+from kmnb.sandbox.inner.records import field, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class Flat:
     """The engine ``flat``; with neither Landlock nor a filter it is ``plain``."""
 

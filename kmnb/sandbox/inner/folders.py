@@ -10,7 +10,22 @@ import contextlib
 import os
 import stat
 
+TEMPORARY = ("/tmp", "/var/tmp", "/usr/tmp")
+"""Where folders are made when nobody names a place."""
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def make_folder(prefix: str, parent: str | None = None) -> str:
+    """Make a folder of one's own with a name that nobody can guess.
+
+    Args:
+        prefix: How its name begins.
+        parent: Where; None is the system's temporary folder.
+    """
+    usable = (one for one in TEMPORARY if os.access(one, os.W_OK | os.X_OK))
+    path = os.path.join(parent or next(usable, "/tmp"), prefix + os.urandom(8).hex())
+    os.mkdir(path, 0o700)
+    return path
 
 
 def remove_folder(path: str) -> bool:

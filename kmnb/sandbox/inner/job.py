@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
-from typing import Any
 
 from kmnb.sandbox.inner import messages
+from kmnb.sandbox.inner.records import field, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 SOCKETS = "k"
 """Folder of a kernel's folder that holds its sockets, which the server connects to."""
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class Job:
     """One program with everything around it."""
 
@@ -55,7 +58,7 @@ class Job:
     def take(cls, message: dict[str, Any], descriptors: list[int]) -> Job:
         """Read a job from a message; the source comes as a file."""
         code, stdout, stderr = descriptors
-        known = {name: message[name] for name in cls.__slots__ if name in message}
+        known = {name: message[name] for name in cls.__annotations__ if name in message}
         return cls(**known, source=messages.read_all(code), stdout=stdout, stderr=stderr)
 
     def socket_folder(self) -> str:

@@ -5,22 +5,23 @@ from __future__ import annotations
 import gc
 import json
 import os
-import platform
 import select
 import socket
 import sys
-import tempfile
-from typing import Any
 
 from kmnb.sandbox.inner import landlock, linux, messages, selftest
 from kmnb.sandbox.inner.flat import Flat
-from kmnb.sandbox.inner.folders import remove_folder
+from kmnb.sandbox.inner.folders import make_folder, remove_folder
 from kmnb.sandbox.inner.namespaces import Namespaces
 from kmnb.sandbox.inner.places import Places, find_places
-from kmnb.sandbox.inner.run import Engine
-from kmnb.sandbox.inner.spawner import Become, Spawner
+from kmnb.sandbox.inner.run import Become, Engine
+from kmnb.sandbox.inner.spawner import Spawner
 from kmnb.sandbox.inner.users import Users
 from kmnb.sandbox.inner.watch import EVERY_SECONDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 SELF_TEST_LIMITS = {
     "timeout_seconds": 5.0, "cpu_seconds": 5, "address_bytes": 1 << 29, "memory_bytes": 1 << 30, "processes": 48,
@@ -85,7 +86,7 @@ def choose(options: dict[str, Any], places: Places, users: Users) -> tuple[Engin
     return engine, {
         "level": level,
         "engine": engine.name,
-        "interpreter": f"{platform.python_implementation().lower()} {platform.python_version()}",
+        "interpreter": f"{sys.implementation.name} {sys.version.split()[0]}",
         "layers": _layers(engine, users),
         "missing": missing + reasons,
         "own_user": users.first is not None and not engine.contained,
@@ -122,7 +123,7 @@ def _other_interpreter(options: dict[str, Any], users: Users) -> str:
 def _tried(engine: Engine, users: Users, options: dict[str, Any]) -> tuple[dict[str, str], str]:
     """Run the self-test under an engine: what went through, or why it could not run."""
     # Nothing here stands in a "finally": the forked child passes by on its way out and must not tidy up.
-    base = tempfile.mkdtemp(prefix="kmnb-try-")
+    base = make_folder("kmnb-try-")
     os.chmod(base, 0o777)  # noqa: S103 - only the sandbox is to stand in the way
     canary = os.path.join(base, "canary")
     with open(canary, "w", encoding="utf-8") as file:

@@ -7,7 +7,10 @@ import json
 import os
 import socket
 from collections.abc import Sequence
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MESSAGE_MAX_BYTES = 65_536
 """Largest message; what may be longer travels in a file whose descriptor is passed."""

@@ -10,14 +10,17 @@ import contextlib
 import os
 import signal
 import socket
-from dataclasses import dataclass, field
-from typing import Any, NoReturn
 
 from kmnb.sandbox.inner import linux, messages, program, seal
 from kmnb.sandbox.inner.assemble import assemble
 from kmnb.sandbox.inner.filter import Profile, rules
 from kmnb.sandbox.inner.job import Job
 from kmnb.sandbox.inner.places import DEVICES, Places
+from kmnb.sandbox.inner.records import field, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 HOME, ARTIFACTS, OUTPUT, KERNEL = "/sandbox", "/artifacts", "/sandbox/out", "/sandbox-kernel"
 SHARED_MEMORY_MIB, ROOT_MIB = 16, 4
@@ -25,7 +28,7 @@ LOCKED = linux.RDONLY | linux.NOSUID | linux.NODEV
 ALL = linux.NEWNS | linux.NEWPID | linux.NEWNET | linux.NEWIPC | linux.NEWUTS
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class Namespaces:
     """The engine ``ns``."""
 

@@ -7,11 +7,14 @@ and importing one would fail with "permission denied" instead of "no module", wh
 from __future__ import annotations
 
 import importlib.machinery
-import importlib.metadata
 import os
 import sys
 from collections.abc import Iterable, Sequence
 from types import ModuleType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import importlib.metadata
 
 
 class Packages:
@@ -38,6 +41,9 @@ class Packages:
         self, context: importlib.metadata.DistributionFinder.Context
     ) -> Iterable[importlib.metadata.Distribution]:
         """Find what the packages say of themselves."""
+        # Not for every program: it imports more than all the rest of the spawner.
+        import importlib.metadata
+
         own = importlib.metadata.DistributionFinder.Context(name=context.name, path=self.folders)
         return importlib.metadata.MetadataPathFinder.find_distributions(own)
 

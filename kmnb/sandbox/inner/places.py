@@ -10,7 +10,8 @@ import glob
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from kmnb.sandbox.inner.records import record
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 CONFIGURATION = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/alternatives")
@@ -26,7 +27,7 @@ HOLES = (
 """Where third-party Python packages lie."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Places:
     """Paths of this machine, found once at the spawner's start."""
 
@@ -36,9 +37,9 @@ class Places:
     """Folders below them that are not shown."""
     links: tuple[tuple[str, str], ...]
     """Symbolic links of the root folder with their targets."""
-    packages: tuple[str, ...] = field(default=())
+    packages: tuple[str, ...] = ()
     """Paths of packages that every program may read; they may lie in the holes."""
-    library: tuple[str, ...] = field(default=())
+    library: tuple[str, ...] = ()
     """``sys.path`` of a program: the standard library alone."""
     search: str = ""
     """PATH of a program."""

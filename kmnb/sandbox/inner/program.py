@@ -6,15 +6,16 @@ import atexit
 import os
 import signal
 import sys
-import tempfile
-import threading
 import types
 from collections.abc import Callable
-from typing import NoReturn
 
 from kmnb.sandbox.inner import linux, selftest
 from kmnb.sandbox.inner.job import Job
 from kmnb.sandbox.inner.packages import offer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 TIMEOUT_FUNCTION = "BASH_FUNC_timeout%%"
 """Exported function: timeout(1) signals its own process group, which is the whole program where nobody may leave it."""
@@ -77,7 +78,8 @@ def _forget_spawner(path: list[str]) -> None:
     for name in [one for one in sys.modules if one == "__main__" or one.partition(".")[0] == "kmnb"]:
         _KEPT.append(sys.modules.pop(name))
     # The spawner looked its own temporary folder up; the program's is another.
-    tempfile.tempdir = None
+    if "tempfile" in sys.modules:
+        sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]
     sys.path[:] = path
     sys.path_importer_cache.clear()
     sys.argv[:] = ["main.py"]
@@ -117,8 +119,9 @@ def _end(body: Callable[[], int]) -> NoReturn:
     status = 1
     try:
         status = body()
-        for last in (threading._shutdown, atexit._run_exitfuncs):  # type: ignore[attr-defined]
-            last()
+        if "threading" in sys.modules:
+            sys.modules["threading"]._shutdown()
+        atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
     except SystemExit as leave:

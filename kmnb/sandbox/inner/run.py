@@ -7,15 +7,28 @@ import math
 import os
 import signal
 import socket
-import tempfile
 import time
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Callable
 
+from kmnb.sandbox.inner.folders import make_folder
 from kmnb.sandbox.inner.job import SOCKETS
+from kmnb.sandbox.inner.records import field, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+else:
+    Protocol = object
 
 SETUP_SECONDS = 10.0
 """Longest time from handing a job out to its program's start."""
+
+
+class Become(BaseException):
+    """Unwinds a fresh child to the top of the stack, where its worker's life begins."""
+
+    def __init__(self, life: Callable[[], None]) -> None:
+        self.life = life
 
 
 class Engine(Protocol):
@@ -32,7 +45,7 @@ class Engine(Protocol):
         """Prepare in a fresh child, wait for a job, and become its program. Never returns."""
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class Run:
     """A worker, and the job that it has or is waiting for."""
 
@@ -109,7 +122,7 @@ class Run:
 
     def make_folder(self, message: dict[str, Any]) -> None:
         """Make the run's folder on the host, with the folders in it that the job needs."""
-        self.folder = tempfile.mkdtemp(prefix=f"kmnb-run-{os.getpid()}-", dir=message["parent"])
+        self.folder = make_folder(f"kmnb-run-{os.getpid()}-", message["parent"])
         folders = [self.folder]
         if self.endless:
             folders.append(os.path.join(self.folder, SOCKETS))

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import resource
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from kmnb.sandbox.inner import linux
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MOST_DESCRIPTORS = 4096
 """Descriptors up to this number are closed; the spawner's own limit keeps it below."""

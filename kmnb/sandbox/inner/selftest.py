@@ -13,9 +13,12 @@ import socket
 import stat
 import sys
 from collections.abc import Callable
-from typing import Any
 
 from kmnb.sandbox.inner import linux
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 ALL = frozenset(
     {"net", "vsock", "iouring", "fs", "fs_hidden", "proc", "kill", "mem_total", "disk_total", "nproc", "caps", "env"}

@@ -13,23 +13,18 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Callable
-from typing import Any
 
 from kmnb.sandbox.inner import messages, watch
 from kmnb.sandbox.inner.folders import remove_folder
-from kmnb.sandbox.inner.run import Engine, Run
+from kmnb.sandbox.inner.run import Become, Engine, Run
 from kmnb.sandbox.inner.users import Users
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 LEFTOVER_SECONDS = 1.0
 """How long the spawner waits for killed processes to go before it removes their folder."""
-
-
-class Become(BaseException):
-    """Unwinds a fresh child to the top of the stack, where its worker's life begins."""
-
-    def __init__(self, life: Callable[[], None]) -> None:
-        self.life = life
 
 
 class Spawner:
@@ -282,6 +277,9 @@ class Spawner:
         """Give a job to a worker."""
         run, self.spare = self.spare or self._fork(), None
         run.number, run.limits, run.given_at = message["id"], message["limits"], time.monotonic()
+        if not self.runs:
+            # Nothing was watched until now; a look goes over the whole machine and would delay the run that begins.
+            self._next_look = run.given_at + watch.EVERY_SECONDS
         self.runs.append(run)
         try:
             run.endless = message["mode"] in ("kernel", "command")

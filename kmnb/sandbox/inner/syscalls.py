@@ -6,9 +6,11 @@ The numbers are part of the kernel's interface and never change: ``arch/x86/entr
 
 from __future__ import annotations
 
-import platform
+import os
 
 MACHINES = ("x86_64", "aarch64")
+MACHINE = os.uname().machine
+"""This one."""
 AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 """What seccomp calls these machines."""
 HIGHEST = 462
@@ -179,5 +181,5 @@ def number(name: str, machine: str | None = None) -> int | None:
     Raises:
         KeyError: A name that the table lacks, or a machine that it does not know.
     """
-    column = {"x86_64": 0, "aarch64": 1}[machine or platform.machine()]
+    column = {"x86_64": 0, "aarch64": 1}[machine or MACHINE]
     return _NUMBERS[name][column]

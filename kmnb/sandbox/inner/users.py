@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
-from dataclasses import dataclass, field
+
+from kmnb.sandbox.inner.records import field, record
 
 BLOCK = 64
 """Users that one spawner holds: more than it ever has runs."""
@@ -12,7 +13,7 @@ LOWEST = 53_000
 """First number: above those that systems give to people and services, below those of dynamic users."""
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class Users:
     """Users of one's own for runs, where the spawner is root."""
 

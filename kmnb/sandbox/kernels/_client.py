@@ -28,6 +28,10 @@ IDLE_SECONDS = 0.25
 """How long output is still waited for after the reply."""
 READY_SECONDS = 20.0
 """Longest time from a kernel's start to its first answer."""
+SUBSCRIBED_SECONDS = 0.03
+"""How long the output of a request is waited for after its reply, before another request is made."""
+RECONNECT_MILLISECONDS = 5
+"""How soon a socket of a kernel that begins is tried again; the library's own tenth of a second is most of a start."""
 DISPLAYS_MAX = 100
 """Most rich results of a cell that are kept."""
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -40,7 +44,11 @@ class _Client(AsyncKernelClient):
     """A client whose sockets take bounded messages in bounded number."""
 
     def _create_connected_socket(self, channel: str, identity: Any = None) -> Any:
-        wanted = {"maxmsgsize": MESSAGE_MAX_BYTES, "rcvhwm": QUEUE_MESSAGES}
+        wanted = {
+            "maxmsgsize": MESSAGE_MAX_BYTES,
+            "rcvhwm": QUEUE_MESSAGES,
+            "reconnect_ivl": RECONNECT_MILLISECONDS,
+        }
         context, make = self.context, self.context.socket
 
         def bounded(*arguments: Any, **options: Any) -> Any:
@@ -101,22 +109,17 @@ class CellClient:
     async def ready(self) -> None:
         """Wait until the kernel answers and its output arrives here. Raises TimeoutError."""
         async with asyncio.timeout(READY_SECONDS):
-            while True:
-                request = self._client.kernel_info()
-                if await self._heard(request, 0.5):
-                    return
+            while not await self._heard(self._client.kernel_info()):
+                continue
 
-    async def _heard(self, request: str, seconds: float) -> bool:
-        """Tell whether both a reply and some output to a request came."""
-        wanted = {"reply", "output"}
+    async def _heard(self, request: str) -> bool:
+        """Wait for the reply to a request, and tell whether its output came too: we may have subscribed too late."""
+        await _answer(self._client.shell_channel, request)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                for channel, name in ((self._client.shell_channel, "reply"), (self._client.iopub_channel, "output")):
-                    while name in wanted:
-                        message = await _next(channel)
-                        if message.get("parent_header", {}).get("msg_id") == request:
-                            wanted.discard(name)
-        return not wanted
+            async with asyncio.timeout(SUBSCRIBED_SECONDS):
+                await _answer(self._client.iopub_channel, request)
+                return True
+        return False
 
     async def execute(self, code: str, cell: Cell, *, most_bytes: int) -> str:
         """Run a cell and take what it gives.
@@ -149,16 +152,14 @@ class CellClient:
 
     async def _reply(self, request: str) -> str:
         while True:
-            message = await _next(self._client.shell_channel)
-            if message.get("parent_header", {}).get("msg_id") == request and message["msg_type"] == "execute_reply":
+            message = await _answer(self._client.shell_channel, request)
+            if message["msg_type"] == "execute_reply":
                 return "ok" if message["content"].get("status") == "ok" else "error"
 
     async def _output(self, request: str, cell: Cell, most_bytes: int) -> None:
         """Take output until there is too much of it."""
         while cell.written <= most_bytes:
-            message = await _next(self._client.iopub_channel)
-            if message.get("parent_header", {}).get("msg_id") != request:
-                continue
+            message = await _answer(self._client.iopub_channel, request)
             kind, content = message["msg_type"], message["content"]
             if kind == "status" and content.get("execution_state") == "idle":
                 # Forged or not: what comes after it is taken too, for as long as the reply is not there.
@@ -194,6 +195,14 @@ def _take_display(cell: Cell, data: dict[Any, Any]) -> None:
 
 def _texts(value: Any) -> Iterable[str]:
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+async def _answer(channel: Any, request: str) -> dict[str, Any]:
+    """Wait for the next message that belongs to a request."""
+    while True:
+        message = await _next(channel)
+        if message["parent_header"].get("msg_id") == request:
+            return message
 
 
 async def _next(channel: Any) -> dict[str, Any]:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import os
 import sys
-from typing import Any
 
 from kmnb.sandbox.inner.job import Job
 from kmnb.sandbox.inner.packages import offer
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 PIECE_CHARACTERS = 1 << 18
 """Most characters of output in one message."""
+MODULES = (
+    "ipykernel.ipkernel", "ipykernel.kernelapp", "ipykernel.zmqshell", "ipykernel.debugger",
+    "IPython.core.completerlib", "IPython.core.debugger", "IPython.core.oinspect", "IPython.extensions.storemagic",
+    "IPython.utils.wildcard", "tornado.platform.asyncio", "tornado.queues", "traitlets.config", "cProfile", "pstats",
+    "unicodedata",
+)  # fmt: skip
+"""What a kernel imports on its way to its first cell; one that another version does not have is passed over."""
 FILE = "kernel.json"
 """Name of the connection file in the kernel's folder."""
 
@@ -24,9 +36,12 @@ def preload(folders: list[str], paths: list[str]) -> None:
         paths: Their files and folders.
     """
     offer(folders, paths)
-    import ipykernel.ipkernel
-    import ipykernel.kernelapp
-    import ipykernel.zmqshell  # noqa: F401
+    # A kernel that is used once has no debugger's client; importing debugpy would take longer than all the rest.
+    sys.modules["debugpy"] = None  # type: ignore[assignment]
+    for name in MODULES:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    del sys.modules["debugpy"]
 
 
 def flush_often(stream: Any) -> None:

@@ -1,0 +1,49 @@
+"""The spawner's interpreter stays small: each fork of it copies what it has imported."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kmnb.sandbox.inner.records import field, record
+
+HEAVY = {"dataclasses", "typing", "inspect", "tempfile", "random", "threading", "pathlib", "importlib.metadata"}
+SHOW = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import kmnb.sandbox.inner.main
+print(json.dumps([*sys.modules]))
+"""
+
+
+def test_the_spawner_imports_little() -> None:
+    interpreter = os.path.realpath(sys._base_executable)  # type: ignore[attr-defined]
+    command = [interpreter, "-I", "-S", "-c", SHOW, str(Path(__file__).parents[2])]
+    told = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=30).stdout)
+    assert HEAVY & set(told) == set()
+    assert len(told) < 120
+
+
+@record(slots=True)
+class Example:
+    first: int
+    second: str = "b"
+    third: list[int] = field(default_factory=list)
+
+
+def test_a_record_is_made_as_a_dataclass_is() -> None:
+    one, other = Example(1), Example(1, second="c", third=[2])
+    assert (one.first, one.second, one.third) == (1, "b", [])
+    assert (other.first, other.second, other.third) == (1, "c", [2])
+    assert Example(1).third is not one.third
+
+
+@pytest.mark.parametrize("given", [((), {}), ((1, "b", [], 4), {}), ((1,), {"fourth": 4})])
+def test_a_record_takes_no_other_fields(given: tuple[tuple[object, ...], dict[str, object]]) -> None:
+    with pytest.raises(TypeError, match="Example"):
+        Example(*given[0], **given[1])  # type: ignore[arg-type]
