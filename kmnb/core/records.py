@@ -93,8 +93,9 @@ class Need:
 Scan: TypeAlias = Generator[Need | Batch, bytes | None, None]
 """A reading by range: a :class:`Need` is answered by sending the bytes, a :class:`Batch` by sending None.
 
-A format that reads by range has ``scan(size, columns)``: ``size`` in bytes of the stored content, ``columns`` the
-names that are looked at, None for all. Such a format can still be split when it arrives as a stream.
+A format that reads by range has ``scan(size, columns, wanted)``: ``size`` in bytes of the stored content, ``columns``
+the names that are looked at, ``wanted`` the ascending numbers of the records that are, None for all. The
+first batch names the columns. Such a format can still be split when it arrives as a stream.
 """
 
 

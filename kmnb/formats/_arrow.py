@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -89,6 +90,15 @@ def _bytes_text(value: bytes) -> str:
         return "0x" + value.hex()
 
 
+def within(wanted: Sequence[int] | None, begin: int, end: int) -> Sequence[int]:
+    """Give those of some ascending numbers that lie in a stretch; all of it where none are given."""
+    if wanted is None:
+        return range(begin, end)
+    if isinstance(wanted, range):
+        return range(max(begin, wanted.start), max(begin, min(end, wanted.stop)))
+    return wanted[bisect_left(wanted, begin) : bisect_left(wanted, end)]
+
+
 class Batches:
     """Numbers batches of rows in source order.
 
@@ -98,7 +108,8 @@ class Batches:
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = tuple(names)
-        self._count = 0
+        self.count = 0
+        """Number of the next row."""
 
     def of(self, table: Any) -> Iterator[Batch]:
         """Cut a table or a batch into batches of rows.
@@ -109,6 +120,6 @@ class Batches:
         table.validate(full=True)
         for at in range(0, table.num_rows, ROWS_AT_ONCE):
             part = table.slice(at, ROWS_AT_ONCE)
-            start = self._count
-            self._count += part.num_rows
+            start = self.count
+            self.count += part.num_rows
             yield Batch(rows_of(part, self._names), start, columns=self._names, kind="table")

@@ -19,7 +19,7 @@ COLLECTED_MAX_BYTES = 64 * MIB
 class Ranged(Protocol):
     """A format that reads by range."""
 
-    def scan(self, size: int, columns: Sequence[str] | None) -> Scan:
+    def scan(self, size: int, columns: Sequence[str] | None, wanted: Sequence[int] | None = None) -> Scan:
         """See :data:`kmnb.core.records.Scan`."""
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from kmnb.core.bounds import MIB
 from kmnb.core.records import Batch, Dialect, Need, Scan
 from kmnb.errors import BoundExceeded, KmnbError, NotSupported, StoreError
-from kmnb.formats._arrow import Batches, arrow, columns_of, damaged
+from kmnb.formats._arrow import Batches, arrow, columns_of, damaged, within
 from kmnb.formats._columnar import COLLECTED_MAX_BYTES, SMALL_BYTES, CollectingSplitter, first_values
 from kmnb.formats._description import Description
 from kmnb.formats._sparse import READ_AHEAD_BYTES, SparseFile, fetching, reading
@@ -42,7 +42,7 @@ class _Arrow:
         length = int.from_bytes(head[4:8], "little")
         return 0.95 if 0 < length < _HEADER_MAX_BYTES and length % 8 == 0 else 0.0
 
-    def scan(self, size: int, columns: Sequence[str] | None) -> Scan:
+    def scan(self, size: int, columns: Sequence[str] | None, wanted: Sequence[int] | None = None) -> Scan:
         """Read rows by range; see :data:`kmnb.core.records.Scan`.
 
         Raises:
@@ -54,7 +54,7 @@ class _Arrow:
         file.seek(0)
         is_file = size >= 8 and file.read(8) == _MAGIC
         try:
-            yield from _file_rows(file, columns) if is_file else _stream_rows(file)
+            yield from _file_rows(file, columns, wanted) if is_file else _stream_rows(file)
         except KmnbError:
             raise
         except Exception as fault:
@@ -69,7 +69,7 @@ class _Arrow:
         return MessageCounter()
 
 
-def _file_rows(file: SparseFile, columns: Sequence[str] | None) -> Scan:
+def _file_rows(file: SparseFile, columns: Sequence[str] | None, wanted: Sequence[int] | None) -> Scan:
     ipc = arrow().ipc
 
     def open_file(fields: list[int] | None) -> Any:
@@ -80,9 +80,15 @@ def _file_rows(file: SparseFile, columns: Sequence[str] | None) -> Scan:
     fields = [at for at, name in enumerate(known) if columns is None or name in columns]
     yield Batch(columns=tuple(known), kind="table")
     # Without a column no body is read, and the header of each batch still tells its rows.
+    bare = (yield from reading(file, lambda: open_file([]))) if wanted is not None else None
     opened = yield from reading(file, lambda: open_file(fields))
     batches = Batches([known[at] for at in fields])
     for number in range(opened.num_record_batches):
+        if bare is not None:
+            rows = (yield from reading(file, partial(bare.get_batch, number))).num_rows
+            if not within(wanted, batches.count, batches.count + rows):
+                batches.count += rows
+                continue
         batch = yield from reading(file, partial(opened.get_batch, number))
         yield from batches.of(batch)
         file.forget()

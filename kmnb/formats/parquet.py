@@ -5,26 +5,28 @@ Page checksums are always verified: a damaged page is an error, never a wrong va
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
-from kmnb.core.bounds import KIB, MIB
+from kmnb.core.bounds import KIB
 from kmnb.core.records import Batch, Dialect, Need, Scan
-from kmnb.errors import BoundExceeded, KmnbError, StoreError
-from kmnb.formats._arrow import ROWS_AT_ONCE, Batches, arrow, columns_of, damaged
+from kmnb.errors import KmnbError, StoreError
+from kmnb.formats._arrow import Batches, arrow, columns_of, damaged
 from kmnb.formats._columnar import SMALL_BYTES, CollectingSplitter, first_values
 from kmnb.formats._description import Description
+from kmnb.formats._parquet_pages import HEADER_BYTES, statistics
+from kmnb.formats._parquet_rows import group_rows
 from kmnb.formats._sparse import SparseFile, fetching, reading
 
-CHUNKS_MAX_BYTES = 64 * MIB
-"""Most compressed bytes of the columns asked for in one row group."""
 _FOOTER_KEPT = SMALL_BYTES
 _MAGIC = b"PAR1"
-_COALESCE_BYTES = 64 * KIB
 
 
 def _open(file: SparseFile) -> Any:
-    return arrow().parquet.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
+    # A buffer has pages read one by one instead of whole column chunks.
+    return arrow().parquet.ParquetFile(
+        file, page_checksum_verification=True, pre_buffer=False, buffer_size=HEADER_BYTES
+    )
 
 
 def _footer(file: SparseFile) -> Generator[Need, bytes | None, Any]:
@@ -39,26 +41,6 @@ def _footer(file: SparseFile) -> Generator[Need, bytes | None, Any]:
         raise damaged("the Parquet file", fault) from None
 
 
-def _chunks(metadata: Any, group: int, names: Sequence[str]) -> list[Need]:
-    """Give the ranges of the chunks of some columns, near ones joined."""
-    row_group = metadata.row_group(group)
-    spans = []
-    for at in range(row_group.num_columns):
-        chunk = row_group.column(at)
-        if chunk.path_in_schema.partition(".")[0] in names or chunk.path_in_schema in names:
-            start = chunk.data_page_offset
-            if chunk.dictionary_page_offset:
-                start = min(start, chunk.dictionary_page_offset)
-            spans.append((start, start + chunk.total_compressed_size))
-    joined: list[Need] = []
-    for start, end in sorted(spans):
-        if joined and start - joined[-1].end <= _COALESCE_BYTES:
-            joined[-1] = Need(joined[-1].start, max(end, joined[-1].end))
-        else:
-            joined.append(Need(start, end))
-    return joined
-
-
 class _Parquet:
     name = "parquet"
     kind = "table"
@@ -71,7 +53,7 @@ class _Parquet:
         """Tell how surely content is Parquet: by its signature."""
         return 1.0 if head.startswith(_MAGIC) else 0.0
 
-    def scan(self, size: int, columns: Sequence[str] | None) -> Scan:
+    def scan(self, size: int, columns: Sequence[str] | None, wanted: Sequence[int] | None = None) -> Scan:
         """Read rows by range; see :data:`kmnb.core.records.Scan`.
 
         Raises:
@@ -88,18 +70,16 @@ class _Parquet:
         if columns is not None and not names:
             yield Batch(columns=(), kind="table", records=opened.metadata.num_rows)
             return
-        for group in range(opened.metadata.num_row_groups):
-            needs = _chunks(opened.metadata, group, names)
-            weight = sum(need.end - need.start for need in needs)
-            if weight > CHUNKS_MAX_BYTES:
-                raise BoundExceeded(
-                    "a row group", f"the columns asked for have {weight:,} bytes", "Ask for fewer columns, or use run",
-                    limit="CHUNKS_MAX_BYTES", value=CHUNKS_MAX_BYTES, unit="bytes",
-                )  # fmt: skip
-            file.forget()
-            for need in needs:
-                yield from fetching(file, need)
-            yield from _group_rows(opened, group, names, batches=batches)
+        yield from group_rows(opened, file, names, batches=batches, wanted=wanted)
+
+    def statistics(self, size: int) -> Generator[Need, bytes | None, dict[str, dict[str, Any]]]:
+        """Read what the footer tells of each flat column: ``nulls`` as a share, ``min`` and ``max``.
+
+        Raises:
+            NotSupported: pyarrow is not installed.
+            StoreError: The file is damaged.
+        """
+        return statistics((yield from _footer(SparseFile(size))).metadata)
 
     def split(self, dialect: Dialect) -> CollectingSplitter:
         """Make a splitter for content that arrives as a stream."""
@@ -108,16 +88,6 @@ class _Parquet:
     def counter(self, head: bytes, *, indexed: bool) -> FooterCounter:
         """Make what reads the footer when the content has passed by."""
         return FooterCounter()
-
-
-def _group_rows(opened: Any, group: int, names: list[str], *, batches: Batches) -> Iterator[Batch]:
-    try:
-        for batch in opened.iter_batches(ROWS_AT_ONCE, row_groups=[group], columns=names, use_threads=False):
-            yield from batches.of(batch)
-    except KmnbError:
-        raise
-    except Exception as fault:
-        raise damaged("the Parquet file", fault) from None
 
 
 class FooterCounter:

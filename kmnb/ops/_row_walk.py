@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Iterable, Sequence
+import sys
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -14,6 +15,7 @@ from kmnb.core.records import Batch, Dialect
 from kmnb.formats._detect import format_named
 from kmnb.formats._reading import ContentReader
 from kmnb.ops._line_index import known_index, place_holds
+from kmnb.ops._scanning import column_statistics, ranged_format, scan_batches
 from kmnb.ops._windows import WindowReader
 from kmnb.sips._rows import Problems, Rows
 
@@ -35,18 +37,35 @@ class RowWalk:
         self.size = reader.size
         self.ended = False
         self.next = 0
+        self._ranged: Any = None
 
     @classmethod
     async def open(cls, artifact: Any) -> RowWalk:
         """Find the artifact and what is known of it."""
         area, info = await artifact.locate()
-        return cls(WindowReader(area, info), info, known_index(info))
+        walk = cls(WindowReader(area, info), info, known_index(info))
+        walk._ranged = await ranged_format(walk._reader, info)
+        return walk
 
     @property
     def total(self) -> int | None:
         """Records in all, where the store knows."""
         text = self._info.attributes.get(Attribute.ROWS)
         return int(text) if text is not None and text.isdigit() else None
+
+    @property
+    def is_ranged(self) -> bool:
+        """Whether the format says itself which bytes it needs, and reads single columns."""
+        return self._ranged is not None
+
+    async def statistics(self) -> Mapping[str, Mapping[str, Any]]:
+        """Tell what the format keeps of its columns; nothing where it keeps none."""
+        return await column_statistics(self._ranged, self._reader)
+
+    @property
+    def fetched(self) -> int:
+        """Stored bytes that were moved."""
+        return self._reader.fetched
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -65,39 +84,61 @@ class RowWalk:
         if missing is not None and (self.ended or self.table.columns is not None):
             raise self.table.unknown(missing)
 
-    async def batches(self, first: int, *, at_most: int | None = None) -> AsyncGenerator[Batch, None]:
+    async def batches(
+        self, first: int, *, stop: int | None = None, at_most: int | None = None, columns: Sequence[str] | None = None
+    ) -> AsyncGenerator[Batch, None]:
         """Walk batches of records; the first one may begin before the record that is asked for.
 
         Args:
             first: Number of the first record that is wanted.
+            stop: Number of the first record that is not wanted any more; there may come more. None for the end.
             at_most: Most bytes that are walked through; then it ends although there is more.
+            columns: Columns that are looked at, where the format can read these alone; None for all.
         """
-        entry = await self._near(first)
-        source = self._of_list(entry) if entry.offset and self._is_list else self._of_content(entry)
+        if self._ranged is not None:
+            source = self._by_range(range(first, sys.maxsize if stop is None else stop), columns)
+        else:
+            entry = await self._near(first)
+            source = self._of_list(entry) if entry.offset and self._is_list else self._of_content(entry)
         async with aclosing(source) as batches:
             async for batch in batches:
                 yield batch
                 self.next = batch.start + len(batch.rows)
                 if at_most is not None and self._scanned >= at_most and self._scanned + self._begun < self.size:
                     return
-        self.ended = True
+        self.ended = self._ranged is None or stop is None
 
-    async def rows(self, first: int) -> AsyncGenerator[tuple[int, Any], None]:
+    async def rows(self, first: int, stop: int | None = None) -> AsyncGenerator[tuple[int, Any], None]:
         """Walk records with their numbers, each as a function from column name to value."""
-        async with aclosing(self.batches(first)) as batches:
+        async with aclosing(self.batches(first, stop=stop)) as batches:
             async for batch in batches:
                 for number, row in self.table.of(batch):
                     if number >= first:
                         yield number, row
 
-    async def single(self, numbers: Iterable[int]) -> list[Any]:
-        """Read single records, one after the other."""
+    async def single(self, numbers: Sequence[int]) -> list[Any]:
+        """Read single records, one after the other; those of a columnar format in one go."""
+        if self.is_ranged:
+            known: dict[int, Any] = {}
+            async with aclosing(self._by_range(sorted(numbers), None)) as batches:
+                async for batch in batches:
+                    known |= dict(self.table.of(batch))
+            return [known[number] for number in numbers]
         found = []
         for number in numbers:
-            async with aclosing(self.rows(number)) as rows:
+            async with aclosing(self.rows(number, number + 1)) as rows:
                 found.append((await anext(rows))[1])
         self.ended = False
         return found
+
+    async def _by_range(self, wanted: Sequence[int], columns: Sequence[str] | None) -> AsyncGenerator[Batch, None]:
+        """Read a format that says itself which bytes it needs."""
+        self._begun = self.size * wanted[0] // self.total if self.total and wanted else 0
+        before = self._reader.fetched
+        async with aclosing(scan_batches(self._ranged, self._reader, columns, wanted=wanted)) as batches:
+            async for batch in batches:
+                self._scanned = self._reader.fetched - before
+                yield batch
 
     @property
     def _is_list(self) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any
 
 from kmnb.core.metadata import Attribute, ObjectInfo
-from kmnb.core.records import Need, Scan
+from kmnb.core.records import Batch, Need, Scan
 from kmnb.formats._detect import detect, format_named
 from kmnb.formats._encoding import is_binary
 from kmnb.ops._windows import WindowReader
@@ -34,22 +36,50 @@ async def scan_records(run: Any, plugin: Any, reader: WindowReader, *, count_on_
     Returns:
         Whether the content was read to its end.
     """
-    scan: Scan = plugin.scan(reader.size, getattr(run, "wanted", None))
+    async with aclosing(scan_batches(plugin, reader, getattr(run, "wanted", None))) as batches:
+        async for batch in batches:
+            run.feed(batch)
+            if run.done or (getattr(run, "full", False) and reader.size > count_on_bytes):
+                return False
+    return True
+
+
+async def scan_batches(
+    plugin: Any, reader: WindowReader, columns: Sequence[str] | None, *, wanted: Sequence[int] | None = None
+) -> AsyncGenerator[Batch, None]:
+    """Walk the batches of a format that is read by range; the first one names the columns.
+
+    Args:
+        plugin: The format.
+        reader: Reads the object.
+        columns: Columns that are read; None for all.
+        wanted: Ascending numbers of the records that are looked at; others may be left out. None for all.
+    """
+    scan: Scan = plugin.scan(reader.size, columns, wanted)
     answer: bytes | None = None
     try:
-        while True:
-            asked = await asyncio.to_thread(_next, scan, answer)
-            if asked is None:
-                return True
+        while (asked := await asyncio.to_thread(_next, scan, answer)) is not None:
             answer = None
             if isinstance(asked, Need):
                 answer = await reader.range(asked.start, asked.end)
-                continue
-            run.feed(asked)
-            if run.done or (getattr(run, "full", False) and reader.size > count_on_bytes):
-                return False
+            else:
+                yield asked
     finally:
         scan.close()
+
+
+async def column_statistics(plugin: Any, reader: WindowReader) -> Mapping[str, Mapping[str, Any]]:
+    """Read what a format keeps of its columns: ``nulls``, ``min`` and ``max`` by name; nothing where it keeps none."""
+    if not hasattr(plugin, "statistics"):
+        return {}
+    told, answer = plugin.statistics(reader.size), None
+    try:
+        while True:
+            need = told.send(answer)
+            answer = await reader.range(need.start, need.end)
+    except StopIteration as done:
+        known: Mapping[str, Mapping[str, Any]] = done.value
+        return known
 
 
 def _next(scan: Scan, answer: bytes | None) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kmnb.core.bounds import MIB
@@ -37,9 +37,17 @@ class Columns:
         self._told: dict[str, Any] | None = None
 
     async def told(self) -> dict[str, Any]:
-        """Tell of each column ``name``, ``type``, ``nulls`` (a share), ``min``, ``max``, ``bins`` and ``top``."""
+        """Tell of each column ``name``, ``type``, ``nulls`` (a share), ``min``, ``max``, ``bins`` and ``top``.
+
+        A columnar format tells nulls and range of all rows in its footer, and no row is read.
+        """
         if self._told is None:
             types = await self._types()
+            known = await self._rows.statistics()
+            if known is not None:
+                # Far rows of a columnar format cost whole chunks, while its footer knows nulls and ranges of all rows.
+                self._told = _from_footer(types, known)
+                return self._told
             names, rows, is_sample = await self._some_rows()
             columns = [
                 column_facts([row[place] for row in rows]) | {"name": name, "type": types.get(name)}
@@ -69,6 +77,18 @@ class Columns:
             if page.columns == names:
                 rows += page.rows
         return names, rows, True
+
+
+def _from_footer(types: Mapping[str, str], known: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    columns = [
+        {name: _shown(value) for name, value in known.get(column, {}).items()} | {"name": column, "type": kind}
+        for column, kind in list(types.items())[:COLUMNS_MAX]
+    ]
+    return {"columns": columns, "looked_at": None, "sample": False, "code": "art.stats()"}
+
+
+def _shown(value: Any) -> Any:
+    return value if isinstance(value, int | float) else visible(text_of(value)[:60])
 
 
 def column_facts(values: Sequence[Any]) -> dict[str, Any]:

@@ -7,24 +7,31 @@ without an index (compressed, foreign) is walked from its beginning. One call wa
 
 from __future__ import annotations
 
+import asyncio
 from bisect import bisect_right
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from kmnb.core.bounds import MIB
 from kmnb.core.display import size_text
-from kmnb.core.shape import text_of
+from kmnb.core.records import Batch
 from kmnb.errors import BoundExceeded
+from kmnb.ops._ordering import Ordering
 from kmnb.ops._row_walk import RowWalk
-from kmnb.sips._compare import number_of
 from kmnb.sips._where import parse_where
 
 SCAN_MAX_BYTES = 8 * MIB
 """Most stored bytes that one call walks through."""
-SORT_MAX_BYTES = 16 * MIB
-"""Largest content that is put in an order."""
+SORT_MAX_BYTES = 64 * MIB
+"""Most bytes that are read to put rows in an order: the content, or one column of a columnar format."""
+BLOCK_ROWS, ORDERED_ROWS, BLOCKS_KEPT = 1024, 200, 4
+"""Rows of a block of a columnar format, as they stand and in an order, and how many blocks are remembered."""
+COLUMNAR_SORT_MAX_BYTES = 256 * MIB
+"""Largest columnar content whose rows are put in an order: a page of such rows comes from all its row groups."""
+_Block: TypeAlias = tuple[tuple[str, ...], list[tuple[int, Any]]]
 ORDERS_KEPT = 4
 """Orders that are remembered; each has some eight bytes a row."""
 
@@ -66,7 +73,8 @@ class RowReader:
     def __init__(self, artifact: Any) -> None:
         self._artifact = artifact
         self._searches: OrderedDict[str, _Search] = OrderedDict()
-        self._orders: OrderedDict[tuple[str, bool, str | None], list[int]] = OrderedDict()
+        self._blocks: OrderedDict[tuple[Any, int], _Block] = OrderedDict()
+        self._orders: OrderedDict[tuple[str, bool, str | None], Sequence[int]] = OrderedDict()
 
     async def page(
         self, start: int, limit: int, *, where: str | None = None, order: tuple[str, bool] | None = None
@@ -96,9 +104,16 @@ class RowReader:
         total = walk.total if walk.total is not None else (start + len(found) if walk.ended and found else None)
         return _page(walk, start, found, total=total)
 
+    async def statistics(self) -> Mapping[str, Mapping[str, Any]] | None:
+        """Tell what a columnar format keeps of its columns; None for formats where rows are as near as facts."""
+        walk = await RowWalk.open(self._artifact)
+        return await walk.statistics() if walk.is_ranged else None
+
     async def _collected(self, walk: RowWalk, wanted: range) -> list[tuple[int, Any]]:
         found: list[tuple[int, Any]] = []
-        async with aclosing(walk.rows(wanted.start)) as rows:
+        if walk.is_ranged and wanted.start >= BLOCK_ROWS:
+            return await self._of_blocks(walk, wanted, None)
+        async with aclosing(walk.rows(wanted.start, wanted.stop)) as rows:
             async for number, row in rows:
                 if number >= wanted.stop:
                     break
@@ -106,6 +121,28 @@ class RowReader:
                 if len(found) == len(wanted):
                     break
         return found
+
+    async def _of_blocks(self, walk: RowWalk, wanted: range, order: Any) -> list[tuple[int, Any]]:
+        """Read far rows of a columnar format in blocks, which are remembered: each costs whole column chunks."""
+        found: list[tuple[int, Any]] = []
+        size = BLOCK_ROWS if order is None else ORDERED_ROWS
+        for at in range(wanted.start // size * size, wanted.stop, size):
+            known = self._blocks.get((order, at))
+            if known is None:
+                known = self._blocks[order, at] = await self._block(walk, range(at, at + size), order)
+                while len(self._blocks) > BLOCKS_KEPT:
+                    self._blocks.popitem(last=False)
+            walk.table.columns = known[0]
+            found += known[1][max(0, wanted.start - at) : wanted.stop - at]
+        return found
+
+    async def _block(self, walk: RowWalk, span: range, order: Any) -> _Block:
+        if order is not None:
+            numbers = self._orders[order][span.start : span.stop]
+            return walk.columns, list(zip(numbers, await walk.single(numbers), strict=True))
+        async with aclosing(walk.rows(span.start, span.stop)) as rows:
+            found = [(number, row) async for number, row in rows if number in span]
+        return walk.columns, found
 
     async def _searched(self, walk: RowWalk, start: int, limit: int, *, where: str) -> RowPage:
         condition, search = parse_where(where), self._search(where)
@@ -148,52 +185,45 @@ class RowReader:
             self._orders[name] = await self._order(walk, where, order)
             while len(self._orders) > ORDERS_KEPT:
                 self._orders.popitem(last=False)
-        numbers = self._orders[name][wanted]
-        rows = await walk.single(numbers)
-        return _page(walk, wanted.start, list(zip(numbers, rows, strict=True)), total=len(self._orders[name]))
+        known = self._orders[name]
+        if walk.is_ranged:
+            found = await self._of_blocks(walk, range(wanted.start, min(wanted.stop, len(known))), name)
+        else:
+            found = list(zip(known[wanted], await walk.single(known[wanted]), strict=True))
+        return _page(walk, wanted.start, found, total=len(known))
 
-    async def _order(self, walk: RowWalk, where: str | None, order: tuple[str, bool]) -> list[int]:
-        if walk.size > SORT_MAX_BYTES:
-            raise BoundExceeded(
-                "sort",
-                f"it would read all {size_text(walk.size)}; at most {size_text(SORT_MAX_BYTES)} is put in order",
-                "Filter and look, or sort with to_arrow() or a program.",
-                limit="SORT_MAX_BYTES", value=walk.size, unit="bytes",
-            )  # fmt: skip
+    async def _order(self, walk: RowWalk, where: str | None, order: tuple[str, bool]) -> Sequence[int]:
+        _check_sort(walk.size, COLUMNAR_SORT_MAX_BYTES if walk.is_ranged else SORT_MAX_BYTES)
         column, descending = order
         condition = parse_where(where) if where is not None else None
-        keys: list[tuple[Any, int]] = []
-        async with aclosing(walk.batches(0)) as batches:
+        columns = (column, *(condition.columns if condition else ()))
+        ordering = Ordering(descending=descending)
+
+        def take(batch: Batch) -> None:
+            if condition is None:
+                values = walk.table.column(walk.table.taken(batch, None), column)
+                ordering.add(values, range(batch.start, batch.start + len(values)))
+            else:
+                matching = [one for one in walk.table.of(batch) if condition.holds(one[1])]
+                ordering.add([row(column) for _, row in matching], [number for number, _ in matching])
+
+        async with aclosing(walk.batches(0, columns=columns)) as batches:
             async for batch in batches:
-                if condition is None:
-                    values = walk.table.column(walk.table.taken(batch, None), column)
-                    keys += [(_key(value, descending), number) for number, value in enumerate(values, batch.start)]
-                else:
-                    matching = (one for one in walk.table.of(batch) if condition.holds(one[1]))
-                    keys += [(_key(row(column), descending), number) for number, row in matching]
-        walk.check((column, *(condition.columns if condition else ())))
-        keys.sort()
-        return [number for _, number in keys]
+                # Of a columnar format only this column is read; how much that is shows on the way.
+                _check_sort(walk.fetched, SORT_MAX_BYTES)
+                await asyncio.to_thread(take, batch)
+        walk.check(columns)
+        return await asyncio.to_thread(ordering.rows)
 
 
-def _key(value: Any, descending: bool) -> tuple[int, Any]:
-    """Order numbers before texts before nothing; only numbers and texts change their direction."""
-    if value is None or value == "":
-        return (2, 0)
-    number = number_of(value)
-    if number is not None:
-        return (0, -number if descending else number)
-    text = text_of(value)
-    return (1, _Reversed(text) if descending else text)
-
-
-class _Reversed(str):
-    """A text that is ordered the other way round."""
-
-    __slots__ = ()
-
-    def __lt__(self, other: str) -> bool:
-        return str.__gt__(self, other)
+def _check_sort(size: int, limit: int) -> None:
+    if size > limit:
+        raise BoundExceeded(
+            "sort",
+            f"it would read {size_text(size)} or more; at most {size_text(limit)} is put in order here",
+            "Filter and look, or sort with kmnb.duckdb() or a program.",
+            limit="SORT_MAX_BYTES", value=limit, unit="bytes",
+        )  # fmt: skip
 
 
 def _page(

@@ -25,10 +25,15 @@ function emptiness(facts) {
 
 function spread(facts) {
   if (facts.bins) return histogram(facts);
+  if (facts.min !== undefined) return h("div", { class: "kmnb-type" }, `${short(facts.min)} … ${short(facts.max)}`);
   if (!facts.top?.length) return null;
   const [value, count] = facts.top[0];
   const rest = facts.distinct > 1 ? ` · ${number(facts.distinct)} values` : "";
   return h("div", { class: "kmnb-type" }, `${value} ×${number(count)}${rest}`);
+}
+
+function short(value) {
+  return typeof value === "number" && !Number.isInteger(value) ? value.toPrecision(4) : String(value).slice(0, 16);
 }
 
 // One path however many bars, so that the page stays small.
