@@ -27,7 +27,8 @@ KILL_SECONDS = 0.25
 class ProcessContract(ContractBase):
     """What holds between processes; a store without ``cross_process`` claims none of it."""
 
-    writers = WRITERS
+    processes = WRITERS
+    """Processes that race for one name; each costs its start, so a service may be content with fewer."""
     kills = KILLS
 
     def test_one_of_many_processes_creates_a_name(self, store: Store, url: str) -> None:
@@ -35,17 +36,17 @@ class ProcessContract(ContractBase):
         if not _is_shared(store):
             return
         children: list[tuple[Any, Any]] = []
-        for number in range(self.writers):
+        for number in range(self.processes):
             children.append(_start(_race, url, number))
             if number >= OPENING:
                 assert _told(children[number - OPENING][1]) == "ready"
-        assert [_told(pipe) for _, pipe in children[-OPENING:]] == ["ready"] * OPENING
+        assert [_told(pipe) for _, pipe in children[-OPENING:]] == ["ready"] * min(OPENING, self.processes)
         for _, pipe in children:
             pipe.send("go")
         won = [_told(pipe) for _, pipe in children]
         for child, _ in children:
             child.join(30)
-        assert sorted(won, key=str) == [False] * (self.writers - 1) + [True]
+        assert sorted(won, key=str) == [False] * (self.processes - 1) + [True]
         assert b"".join(store.stream("race")) == content(1000, won.index(True))
 
     def test_another_process_reads_what_was_written(self, store: Store, url: str) -> None:

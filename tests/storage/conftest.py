@@ -14,9 +14,9 @@ from kmnb.testing._nats import NatsServer
 from tests.storage.nats_places import fresh
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server() -> Iterator[NatsServer]:
-    """One server for a file."""
+    """One server for all files here; who ends or pauses one has its own."""
     running = NatsServer()
     yield running
     running.close()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import nats
@@ -24,6 +25,16 @@ def fresh(url: str, **options: object) -> str:
     number = next(_numbers)
     words = {"named_bucket": f"named{number}", "records_bucket": f"records{number}", **options}
     return f"{url}/discussions{number}?" + "&".join(f"{name}={value}" for name, value in words.items())
+
+
+def eventually(condition: Callable[[], bool], seconds: float = SECONDS) -> bool:
+    """Whether something that nobody tells of happens in time; looked at now and then, to leave it the processor."""
+    until = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 async def read(area: NatsArea, key: str, **options: Any) -> bytes:
@@ -50,13 +61,18 @@ async def api(area: NatsArea, verb: str, question: dict[str, Any] | None = None)
 
 
 async def chunk_places(area: NatsArea, key: str) -> tuple[str, list[int]]:
-    """Subject and sequences of an object's chunks."""
+    """Subject and sequences of an object's chunks; as the leader has them, since a follower may lag."""
     meta = await area._meta(key)
-    found, sequence = [], 1
-    while (stored := await area.bucket.next(meta.chunk_subject, sequence, thing="test")) is not None:
+    found, sequence, bucket = [], 1, area.bucket
+    while True:
+        if bucket.replicas == 1:
+            stored = await bucket.next(meta.chunk_subject, sequence, thing="test")
+        else:
+            stored = await bucket._from_leader({"seq": sequence, "next_by_subj": meta.chunk_subject}, "test")
+        if stored is None:
+            return meta.chunk_subject, found
         found.append(stored.sequence)
         sequence = stored.sequence + 1
-    return meta.chunk_subject, found
 
 
 async def messages(area: NatsArea) -> int:

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from kmnb.errors import StoreUnavailable
 from kmnb.storage import _embedded
 from kmnb.storage._embedded import EmbeddedServer
 from tests.children import ROOT
+from tests.storage.nats_places import eventually
 
 SECONDS = 15.0
 USER = """
@@ -57,11 +57,9 @@ def facts(folder: Path) -> dict[str, int]:
     return json.loads((folder / "server.json").read_text())
 
 
-def assert_gone(pids: list[int]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while alive := [pid for pid in pids if _runs(pid)]:
-        assert time.monotonic() < deadline, f"still there: {alive}"
-        os.sched_yield()
+def gone(pids: list[int]) -> bool:
+    """Whether processes end in time."""
+    return eventually(lambda: not any(map(_runs, pids)))
 
 
 def _runs(pid: int) -> bool:
@@ -78,7 +76,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         found = facts(tmp_path / "store")
     except FileNotFoundError:
         return
-    assert_gone([found["pid"], found["keeper"]])
+    assert gone([found["pid"], found["keeper"]])
 
 
 def test_two_leases_of_a_process_share_one_server_that_ends_with_the_second(folder: Path) -> None:
@@ -89,7 +87,7 @@ def test_two_leases_of_a_process_share_one_server_that_ends_with_the_second(fold
     assert all(map(_runs, pids))
     two.close()
     assert not _runs(pids[0])
-    assert_gone(pids)
+    assert gone(pids)
 
 
 def test_closing_twice_is_harmless(folder: Path) -> None:
@@ -107,7 +105,7 @@ def test_processes_share_the_server_and_the_last_one_ends_it(folder: Path) -> No
     first.end()
     assert all(map(_runs, pids))
     second.end()
-    assert_gone(pids)
+    assert gone(pids)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
@@ -115,14 +113,14 @@ def test_the_server_ends_with_a_user_that_was_killed(folder: Path, number: int) 
     user = User(folder)
     pids = [facts(folder)["pid"], facts(folder)["keeper"]]
     user.end(number)
-    assert_gone(pids)
+    assert gone(pids)
 
 
 def test_the_server_ends_with_a_user_that_never_closed(folder: Path) -> None:
     user = User(folder, "forget")
     pids = [facts(folder)["pid"], facts(folder)["keeper"]]
     user.end()
-    assert_gone(pids)
+    assert gone(pids)
 
 
 def test_an_interrupt_of_the_notebooks_process_group_leaves_the_server_alone(folder: Path) -> None:
@@ -133,14 +131,14 @@ def test_an_interrupt_of_the_notebooks_process_group_leaves_the_server_alone(fol
     starter.end()
     assert all(map(_runs, pids))
     mine.close()
-    assert_gone(pids)
+    assert gone(pids)
 
 
 def test_a_server_that_was_killed_is_started_anew(folder: Path) -> None:
     first = EmbeddedServer.open(folder)
     pids = [facts(folder)["pid"], facts(folder)["keeper"]]
     os.kill(pids[0], signal.SIGKILL)
-    assert_gone(pids)
+    assert gone(pids)
     second = EmbeddedServer.open(folder)
     assert facts(folder)["pid"] != pids[0]
     first.close()
@@ -151,7 +149,7 @@ def test_a_keeper_that_was_killed_takes_its_server_along(folder: Path) -> None:
     first = EmbeddedServer.open(folder)
     old = facts(folder)
     os.kill(old["keeper"], signal.SIGKILL)
-    assert_gone([old["pid"], old["keeper"]])
+    assert gone([old["pid"], old["keeper"]])
     second = EmbeddedServer.open(folder)
     assert facts(folder)["pid"] != old["pid"]
     first.close()
@@ -169,7 +167,7 @@ def test_a_forked_child_does_not_keep_the_server(folder: Path) -> None:
         os._exit(0)
     os.close(reading)
     server.close()
-    assert_gone(pids)
+    assert gone(pids)
     os.close(writing)
     os.waitpid(child, 0)
 
@@ -190,7 +188,7 @@ def test_many_openers_at_once_get_one_server(folder: Path) -> None:
     for user in users:
         user.communicate("\n", timeout=SECONDS)
     assert len(urls) == 1
-    assert_gone(pids)
+    assert gone(pids)
 
 
 def test_a_stale_record_of_a_server_is_not_believed(folder: Path) -> None:

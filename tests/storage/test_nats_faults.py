@@ -217,6 +217,8 @@ def test_attributes_that_fail_leave_nothing(area: NatsArea) -> None:
     run(asyncio.wait_for(story(), SECONDS))
 
 
+KILLS = 5
+"""The store contract kills twenty; these show what is left behind, and that it is collected."""
 WRITERS = """
 import asyncio, os, sys
 from kmnb.storage import open_backend
@@ -249,7 +251,7 @@ def test_a_writer_that_is_killed_at_any_moment_leaves_nothing_half_written(serve
 
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", WRITERS, url], stdin=pipe, stdout=pipe, cwd=ROOT) as writers:
-        for _ in range(20):
+        for _ in range(KILLS):
             writers.stdin.write(b"go\n")
             writers.stdin.flush()
             pid = int(writers.stdout.readline())

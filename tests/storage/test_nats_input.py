@@ -88,6 +88,7 @@ def test_one_of_several_servers_is_enough(server: NatsServer) -> None:
     url = fresh(server.url).replace("nats://", "nats://127.0.0.1:1,")
     backend = run(open_backend(url))
     run(backend.discussions.put("x", b"1"))
+    assert run(keys(backend.discussions)) == ["x"]
     run(backend.close())
 
 
@@ -299,3 +300,5 @@ def test_a_closed_store_can_be_closed_again(area: NatsArea, backend: NatsBackend
     run(area.put("x", b"1"))
     run(backend.close())
     run(backend.close())
+    assert backend._link._client is None
+    assert backend._lanes._idle == []

@@ -17,8 +17,8 @@ from kmnb.errors import BadRequest
 from kmnb.storage import _embedded, open_backend
 from kmnb.testing._nats import NatsServer
 from tests.children import python
-from tests.storage.nats_places import MIB, SECONDS, fresh, keys, read
-from tests.storage.test_embedded import assert_gone, facts
+from tests.storage.nats_places import MIB, SECONDS, eventually, fresh, keys, read
+from tests.storage.test_embedded import facts, gone
 
 FORK = """
 import os, sys
@@ -84,14 +84,13 @@ def test_an_embedded_store_asks_for_no_credentials(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("NATS_CREDS", "/nothing/here")
     with kmnb.open_store(f"nats+embedded://{tmp_path}/s") as store:
         store.put("x", b"1")
+        assert b"".join(store.stream("x")) == b"1"
 
 
 def test_a_mistake_in_the_options_leaves_no_server(tmp_path: Path) -> None:
     with pytest.raises(BadRequest, match="does not have it"):
         run(open_backend(f"nats+embedded://{tmp_path}/s?bukket=x"))
-    deadline = time.monotonic() + SECONDS
-    while (tmp_path / "s" / "server.json").exists():
-        assert time.monotonic() < deadline
+    assert eventually(lambda: not (tmp_path / "s" / "server.json").exists())
 
 
 def test_an_interrupt_while_the_server_starts_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,9 +112,8 @@ def test_an_interrupt_while_the_server_starts_leaves_none(tmp_path: Path, monkey
         return time.monotonic() - begin
 
     assert run(story()) < 0.15
-    deadline = time.monotonic() + SECONDS
-    while not (tmp_path / "s" / "server.log").exists() or (tmp_path / "s" / "server.json").exists():
-        assert time.monotonic() < deadline
+    log, facts_file = tmp_path / "s" / "server.log", tmp_path / "s" / "server.json"
+    assert eventually(lambda: log.exists() and not facts_file.exists())
 
 
 def test_the_data_outlive_the_server(tmp_path: Path) -> None:
@@ -123,7 +121,7 @@ def test_the_data_outlive_the_server(tmp_path: Path) -> None:
     with kmnb.open_store(url) as store:
         store.put("x", b"kept")
         pids = [facts(tmp_path / "a folder" / "störe")[name] for name in ("pid", "keeper")]
-    assert_gone(pids)
+    assert gone(pids)
     with kmnb.open_store(url) as store:
         assert b"".join(store.stream("x")) == b"kept"
 

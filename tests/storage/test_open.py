@@ -113,10 +113,13 @@ def test_the_twins_work_on_any_loop() -> None:
     asyncio.run(check())
 
 
-def test_a_closed_store_may_be_closed_again() -> None:
-    with open_store("memory://") as store:
+def test_a_closed_store_may_be_closed_again(tmp_path: Path) -> None:
+    with open_store(f"file://{tmp_path}/s") as store:
+        store.put("x", b"1")
         store.close()
     store.close()
+    with open_store(f"file://{tmp_path}/s") as again:
+        assert [info.key for info in again.list()] == ["x"]
 
 
 def test_a_store_that_is_read_only_refuses_every_write(tmp_path: Path) -> None:
