@@ -45,7 +45,9 @@ class Receipt:
     artifacts: tuple[Mapping[str, Any], ...] = ()
     """Dicts with ``key``, ``digest`` and ``size`` in bytes."""
     artifacts_are: str = "mounted"
-    """``opened``: the run was seen to open exactly these; ``mounted``: all that it could read."""
+    """``opened``: these were seen to be opened while it ran; ``mounted``: all that it could read."""
+    unopened: tuple[Mapping[str, Any], ...] = ()
+    """Dicts as above of what it could read and did not open; it could see their names and sizes."""
     limits: Mapping[str, Any] = field(default_factory=dict)
     """The limits of the run by name; units are in the names."""
     level: int = 0
@@ -83,6 +85,7 @@ class Receipt:
         facts = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "digest"}
         return facts | {
             "artifacts": [dict(one) for one in self.artifacts],
+            "unopened": [dict(one) for one in self.unopened],
             "limits": dict(self.limits),
             "layers": dict(self.layers),
             "missing": list(self.missing),
@@ -121,8 +124,8 @@ class Receipt:
             return value
         try:
             facts = dict(json.loads(value) if isinstance(value, str | bytes) else value)
-            facts["artifacts"] = tuple(facts.get("artifacts", ()))
-            facts["missing"] = tuple(facts.get("missing", ()))
+            for name in ("artifacts", "unopened", "missing"):
+                facts[name] = tuple(facts.get(name, ()))
             facts["numbers"] = read_numbers(facts.get("numbers", ()))
             receipt = cls(**facts)
         except (TypeError, ValueError) as error:

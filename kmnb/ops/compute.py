@@ -236,11 +236,11 @@ async def verify(context: ComputeContext, receipt: Any, *, required_level: int =
         return Verification("cannot-verify", f"it ran in the session {known.session!r}, whose state is not kept")
     try:
         code = (await context.get_program(known.program_digest)).decode("utf-8")
-        items = [await context.resolve(one["key"]) for one in known.artifacts]
+        items = [await context.resolve(one["key"]) for one in _readable(known)]
     except ArtifactNotFound as gone:
         return Verification("cannot-verify", str(gone))
     changed = [
-        one["key"] for one, (_, info) in zip(known.artifacts, items, strict=True) if info.digest != one["digest"]
+        one["key"] for one, (_, info) in zip(_readable(known), items, strict=True) if info.digest != one["digest"]
     ]
     if changed:
         return Verification("cannot-verify", f"{changed[0]!r} holds other bytes now")
@@ -253,10 +253,15 @@ async def verify(context: ComputeContext, receipt: Any, *, required_level: int =
     return Verification("differs", f"exit code {fresh.exit_code}, stdout {fresh.stdout_digest}")
 
 
+def _readable(known: Receipt) -> tuple[Mapping[str, Any], ...]:
+    """All that a run could see: also what it did not open, since it may have listed the names."""
+    return (*known.artifacts, *known.unopened)
+
+
 async def _again(context: ComputeContext, code: str, known: Receipt, *, required_level: int) -> Outcome:
     """Run a receipt's program as it was run, in a kernel or as a program."""
     limits = dict(known.limits)
-    artifacts = [one["key"] for one in known.artifacts]
+    artifacts = [one["key"] for one in _readable(known)]
     seconds = limits.pop("timeout_seconds", RUN_SECONDS)
     cap = limits.pop("output_bytes", OUTPUT_MAX_BYTES)
     around: dict[str, Any] = {"artifacts": artifacts, "timeout_seconds": seconds, "max_output_bytes": cap}

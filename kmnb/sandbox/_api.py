@@ -21,6 +21,7 @@ from kmnb.errors import BadRequest, SandboxUnavailable
 from kmnb.sandbox._host import Host
 from kmnb.sandbox._languages import Language, find_language
 from kmnb.sandbox._limits import Limits, check_code, within_sight
+from kmnb.sandbox._observe import Observer
 from kmnb.sandbox._packages import package_paths
 from kmnb.sandbox._receipts import Isolation, make_outcome
 from kmnb.sandbox._supervise import Program, supervise
@@ -91,27 +92,14 @@ async def _run(
         SandboxUnavailable: Isolation of that level is not to be had here; the message names the missing layers.
     """
     known = Limits.of(timeout_seconds, max_output_bytes, limits)
-    source = check_code(code)
-    kind = find_language(language)
-    host = default_host()
-    isolation = await host.start()
-    check_level(isolation, required_level)
+    source, kind, folder = check_code(code), find_language(language), _folder(artifacts_folder)
+    host, isolation = await _admitted(code, folder, required_level)
     known = within_sight(known, host.sees_descriptors)
-    folder = _folder(artifacts_folder)
-    check_paths(code, isolation, folder)
-    if host.own_user:
-        check_reachable(folder)
     reads, library = await asyncio.to_thread(package_paths, packages) if packages else ((), ())
-    program = Program(
-        source,
-        kind,
-        artifacts=folder,
-        parent=_folder(run_parent),
-        output=_folder(output_folder),
-        reads=reads,
-        library=library,
-    )
-    finished = await supervise(host, program, known)
+    parent, output = _folder(run_parent), _folder(output_folder)
+    program = Program(source, kind, artifacts=folder, parent=parent, output=output, reads=reads, library=library)
+    with Observer(folder, artifacts or ()) as observer:
+        finished = await supervise(host, program, known)
     return make_outcome(
         code,
         finished,
@@ -119,9 +107,19 @@ async def _run(
         interpreter=await interpreter_of(host, kind),
         limits=known,
         isolation=isolation,
-        artifacts=artifacts or (),
-        artifacts_are="mounted",
+        inputs=observer.inputs(),
     )
+
+
+async def _admitted(code: str, folder: Path | None, required_level: int) -> tuple[Host, Isolation]:
+    """Give the spawner and its isolation, when that is enough and the program will find its artifacts there."""
+    host = default_host()
+    isolation = await host.start()
+    check_level(isolation, required_level)
+    check_paths(code, isolation, folder)
+    if host.own_user:
+        check_reachable(folder)
+    return host, isolation
 
 
 async def _validate(code: str, *, language: str = "python") -> Verdict:

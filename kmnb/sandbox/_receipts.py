@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +38,22 @@ class Ending:
     """Wall-clock seconds that it ran."""
 
 
+Facts = tuple[Mapping[str, Any], ...]
+"""Artifacts as receipts list them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a run could read."""
+
+    artifacts: Facts = ()
+    """What its receipt names."""
+    unopened: Facts = ()
+    """What it could have opened and did not."""
+    are: str = "mounted"
+    """``opened`` or ``mounted``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finished:
     """What came of a run."""
@@ -60,8 +76,7 @@ def make_outcome(
     interpreter: str,
     limits: Limits,
     isolation: Isolation,
-    artifacts: Sequence[Mapping[str, Any]],
-    artifacts_are: str,
+    inputs: Inputs,
     session: str = "",
 ) -> Outcome:
     """Put together what a run gave; the receipt covers the kept stdout."""
@@ -73,8 +88,9 @@ def make_outcome(
         program_digest=digest_of(code),
         language=language,
         interpreter=interpreter,
-        artifacts=tuple(artifacts),
-        artifacts_are=artifacts_are,
+        artifacts=inputs.artifacts,
+        artifacts_are=inputs.are,
+        unopened=inputs.unopened,
         limits=limits.as_dict(),
         exit_code=ending.exit_code,
         reason=ending.reason,

@@ -47,9 +47,11 @@ def test_without_artifacts_the_open_turn_is_read_and_an_empty_list_is_none(ws: A
 
 
 def test_files_in_the_output_folder_become_artifacts_with_lineage(ws: Any) -> None:
-    one = ws.put("a\n", tool="pods")
+    one, other = ws.put("a\n", tool="pods"), ws.put("b\n", tool="pods")
     outcome = ws.run(
-        "import os; open(os.environ['KMNB_OUTPUT'] + '/t.csv', 'w').write('x,y\\n1,2\\n')", artifacts=[one]
+        f"import os; text = open(os.environ['KMNB_ARTIFACTS'] + '/{one.key}').read()\n"
+        "open(os.environ['KMNB_OUTPUT'] + '/t.csv', 'w').write('x,y\\n1,2\\n' if text == 'a\\n' else '')",
+        artifacts=[one, other],
     )
     (made,) = outcome.artifacts
     assert b"".join(kmnb._bridge.iterate(ws.context.backend.discussions.stream(made.key))) == b"x,y\n1,2\n"
@@ -72,6 +74,16 @@ def test_a_receipt_is_verified_by_running_the_program_again(ws: Any) -> None:
     assert ws.verify(outcome.receipt).status == "verified"
     assert ws.verify(outcome.receipt.to_json()).status == "verified"
     assert ws.verify(json.loads(outcome.receipt.to_json())).status == "verified"
+
+
+def test_verifying_puts_back_what_a_program_listed_and_did_not_open(ws: Any) -> None:
+    listing = "import os; print(sum(len(names) for _, _, names in os.walk(os.environ['KMNB_ARTIFACTS'])))"
+    two = [ws.put("a\n", tool="pods"), ws.put("b\n", tool="pods")]
+    receipt = ws.run(listing, artifacts=two).receipt
+    assert (receipt.artifacts, receipt.artifacts_are, len(receipt.unopened)) == ((), "opened", 2)
+    assert ws.verify(receipt).status == "verified"
+    ws.delete(two[0])
+    assert ws.verify(receipt).status == "cannot-verify"
 
 
 def test_a_program_that_gives_something_else_each_time_differs(ws: Any) -> None:

@@ -15,6 +15,7 @@ from kmnb.core.bounds import OUTPUT_MAX_BYTES, RUN_SECONDS
 from kmnb.core.outcome import Outcome, Reason
 from kmnb.sandbox._api import check_level, check_paths
 from kmnb.sandbox._limits import Limits, check_code
+from kmnb.sandbox._observe import Observer
 from kmnb.sandbox._output import Keeper
 from kmnb.sandbox._reasons import exit_code_of, reason_of
 from kmnb.sandbox._receipts import Ending, Finished, make_outcome
@@ -94,7 +95,12 @@ async def run_cell(
     cell = Cell((Keeper(max_output_bytes), Keeper(max_output_bytes)), on_output, frozenset(mimes))
     async with kernel.lock:
         await asyncio.to_thread(show_artifacts, artifacts_folder, kernel.artifacts)
-        ending, notes = await _run(own, kernel, code, cell=cell, limits=limits, session=session, output=output_folder)
+        inputs = kernel.mounted(artifacts)
+        with Observer(None if session else kernel.artifacts, artifacts) as observer:
+            ending, notes = await _run(
+                own, kernel, code, cell=cell, limits=limits, session=session, output=output_folder
+            )
+        inputs = inputs if session else observer.inputs()
     return make_outcome(
         code,
         Finished(ending, cell.outputs, notes, tuple(cell.displays)),
@@ -102,8 +108,7 @@ async def run_cell(
         interpreter=kernel.host.interpreter + ", ipykernel",
         limits=limits,
         isolation=isolation,
-        artifacts=artifacts,
-        artifacts_are="mounted",
+        inputs=inputs,
         session=session or "",
     )
 

@@ -28,7 +28,7 @@ from kmnb.sandbox._api import check_level
 from kmnb.sandbox._limits import Limits, check_code
 from kmnb.sandbox._output import Keeper
 from kmnb.sandbox._reasons import reason_of
-from kmnb.sandbox._receipts import Ending, Finished, Isolation, make_outcome
+from kmnb.sandbox._receipts import Ending, Finished, Inputs, Isolation, make_outcome
 from kmnb.sandbox.kernels._client import IDLE_SECONDS, MESSAGE_MAX_BYTES, Cell, Output, take_output
 
 ANSWER_SECONDS = 30.0
@@ -113,8 +113,7 @@ async def run_remote(
         interpreter=f"{kernel_name} of a gateway",
         limits=limits,
         isolation=_REMOTE,
-        artifacts=artifacts,
-        artifacts_are="mounted",
+        inputs=Inputs(tuple(artifacts)),
     )
 
 

@@ -8,6 +8,7 @@ import os
 import secrets
 import shutil
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from kmnb.errors import SandboxUnavailable
 from kmnb.sandbox._host import Answer, Host
 from kmnb.sandbox._limits import Limits
+from kmnb.sandbox._receipts import Inputs
 from kmnb.sandbox._supervise import take_output
 from kmnb.sandbox.kernels._client import CellClient
 
@@ -42,6 +44,8 @@ class Kernel:
     """Its limits."""
     cells: int = 0
     """Cells that it has run."""
+    shown: dict[tuple[Any, Any], Mapping[str, Any]] = field(default_factory=dict)
+    """Facts of all artifacts that its cells could read, by key and digest."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """One cell at a time."""
 
@@ -49,6 +53,11 @@ class Kernel:
     def alive(self) -> bool:
         """Whether it has not ended."""
         return not self.ended.done()
+
+    def mounted(self, artifacts: Sequence[Mapping[str, Any]]) -> Inputs:
+        """Note what a cell may read, and tell what all cells could: what one read, the next ones may still know."""
+        self.shown.update({(one.get("key"), one.get("digest")): one for one in artifacts})
+        return Inputs(tuple(self.shown.values()))
 
     def interrupt(self) -> None:
         """Send it what Ctrl-C sends."""
