@@ -26,11 +26,11 @@ class Event:
     named: bool
     """Whether it is about a named artifact."""
     filename: str
-    """Name of a named artifact, ``user:`` included; key of a discussion artifact."""
+    """Name of a named artifact, ``user:`` included; key of a discussion artifact; prefix with a slash for many."""
     time: datetime | None = None
     """When it happened, UTC."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """``version``, ``mime_type``, ``size_bytes``, ``uri``, ``description``, ``tags``, ``reason``; where known."""
+    """``version mime_type size_bytes uri description tags reason detail objects``, where known."""
     identity: str = ""
     """Identity of the event."""
 

@@ -48,7 +48,7 @@ class Report:
     @property
     def deleted(self) -> int:
         """How many objects went; in a dry run, how many would go."""
-        return sum(verdict.deletes for verdict in self.verdicts) - len(self.failures)
+        return sum(verdict.deletes for verdict in self._unhindered())
 
     @property
     def kept(self) -> int:
@@ -57,8 +57,12 @@ class Report:
 
     @property
     def deleted_bytes(self) -> int:
-        """Bytes of the objects that go, as far as the store told their sizes; failed ones included."""
-        return sum(verdict.size or 0 for verdict in self.verdicts if verdict.deletes)
+        """Bytes of the objects that went, as far as the store told their sizes."""
+        return sum(verdict.size or 0 for verdict in self._unhindered() if verdict.deletes)
+
+    def _unhindered(self) -> Iterable[Verdict]:
+        failed = {failure.key for failure in self.failures}
+        return (verdict for verdict in self.verdicts if verdict.key not in failed)
 
     @property
     def by_reason(self) -> Mapping[str, tuple[int, int]]:

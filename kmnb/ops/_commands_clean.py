@@ -55,10 +55,15 @@ async def holds(workspace: Any, given: Mapping[str, Any]) -> Any:
     return await workspace.holds_async()
 
 
-@command("lifecycle", "Show the native lifecycle rule of a cloud store, and how to apply it.")
+@command(
+    "lifecycle",
+    "Show the native lifecycle rules of a cloud store and how to apply them, or apply them.",
+    Param("apply", "flag", "Whether to put them into the bucket, beside the rules of others.", default=False),
+    effect="write",
+)
 async def lifecycle(workspace: Any, given: Mapping[str, Any]) -> Any:
-    """Show the rule."""
-    return workspace.lifecycle()
+    """Show or apply the rules."""
+    return await workspace.lifecycle_async(apply=given["apply"])
 
 
 @command(

@@ -37,11 +37,12 @@ class ThreadFace:
         """
         await threads.touch_thread(self.context, thread, reopen=True)
 
-    async def _close_thread(self, thread: str | None = None) -> Report:
+    async def _close_thread(self, thread: str | None = None, *, dry_run: bool = False) -> Report:
         """Close a thread: everything below its prefix is deleted at once, but for what is held.
 
         Args:
             thread: The thread; the workspace's own.
+            dry_run: Whether only to tell what would go; the thread stays open.
 
         Returns:
             A verdict for each object. Closing twice is harmless; failed deletions are reported and swept later.
@@ -52,7 +53,9 @@ class ThreadFace:
         """
         from kmnb.ops import reap
 
-        return counted(await reap.close_thread(self.context, self.context.names.thread if thread is None else thread))
+        own = self.context.names.thread if thread is None else thread
+        report = await reap.close_thread(self.context, own, dry_run=dry_run)
+        return report if dry_run else counted(report)
 
     async def _threads(self) -> Answer:
         """List the threads of the workspace's crew that the registry knows, closed ones included.
@@ -93,15 +96,21 @@ class ThreadFace:
         rows = [(hold.key, _time(hold.until), hold.by, hold.reason) for hold in found]
         return table(f"{len(found)} artifacts are held", ("key", "until", "by", "reason"), rows, items=found)
 
-    def lifecycle(self) -> Answer:
-        """Tell the native lifecycle rule of the cloud store, and the command that applies it. No I/O.
+    async def _lifecycle(self, *, apply: bool = False) -> Answer:
+        """Tell the native lifecycle rules of the cloud store, and the command that applies them.
+
+        Args:
+            apply: Whether to put them into the bucket, beside the rules of others, and read them back.
 
         Raises:
-            NotSupported: The store has no such rules.
+            NotSupported: The store has no such rules, or they cannot be applied from here; the text says how.
+            StoreDenied: These credentials may not.
         """
         from kmnb.ops.lifecycle import lifecycle_answer
 
-        return lifecycle_answer(self.context)
+        return await lifecycle_answer(self.context, apply=apply)
+
+    lifecycle, lifecycle_async = blocking(_lifecycle), bridged(_lifecycle)
 
     def metrics(self) -> str:
         """Write what the collections of this process add up to, in Prometheus' text format."""

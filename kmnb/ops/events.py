@@ -5,21 +5,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Self
 
 from kmnb._bridge import bridge, run
-from kmnb.core.addresses import NamedAddress
+from kmnb.core.addresses import NamedAddress, discussion_uri
 from kmnb.core.events import SAVED, Event, missed, read_event
-from kmnb.core.keys import DiscussionKey
+from kmnb.core.keys import unescape
+from kmnb.core.retention import Verdict
 from kmnb.core.subjects import EVENTS, event_subject
 from kmnb.errors import KmnbError
 from kmnb.ops.context import Context
 from kmnb.ops.follow import follow
 from kmnb.ops.handle import Artifact
 
+GONE_MAX = 100
+"""Most objects of one thread whose deletion by one collection is told one by one."""
 WAITING_MAX = 10_000
 """Events that a follower may lag behind; then the oldest are dropped."""
 
@@ -40,8 +43,8 @@ async def tell(context: Context, kind: str, what: NamedAddress | str, **facts: A
     if isinstance(what, NamedAddress):
         scope, filename = (what.app, what.user, what.session or names.session), what.name
     else:
-        key = DiscussionKey.parse(what)
-        scope = (key.namespace, key.crew, key.thread) if key else (names.namespace, names.crew, names.thread)
+        places = [unescape(segment) for segment in what.split("/", 3)[:3]]
+        scope = (places[0], places[1], places[2]) if len(places) == 3 else (names.namespace, names.crew, names.thread)
         filename = what
     known = {name: value for name, value in facts.items() if value is not None}
     event = Event(
@@ -70,6 +73,38 @@ async def tell_saved(context: Context, artifact: Artifact, what: NamedAddress | 
         **facts,
     }
     await tell(context, SAVED, what, **told)
+
+
+async def tell_gone(context: Context, kind: str, verdicts: Sequence[Verdict]) -> None:
+    """Tell what a collection deleted: each object, or the thread where more than :data:`GONE_MAX` of it went at once.
+
+    Args:
+        context: The workspace.
+        kind: Type of the events.
+        verdicts: Verdicts on what is gone.
+    """
+    threads: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        threads.setdefault("/".join(verdict.key.split("/")[:3]), []).append(verdict)
+    for thread, group in threads.items():
+        if len(group) > GONE_MAX:
+            size, reasons = sum(one.size or 0 for one in group), sorted({str(one.reason) for one in group})
+            facts = {"objects": len(group), "size_bytes": size, "reason": ", ".join(reasons)}
+            await tell(context, kind, f"{thread}/", **facts)
+            continue
+        told = [
+            tell(
+                context,
+                kind,
+                one.key,
+                uri=discussion_uri(one.key),
+                size_bytes=one.size,
+                reason=str(one.reason),
+                detail=one.detail or None,
+            )
+            for one in group
+        ]
+        await asyncio.gather(*told)
 
 
 def _home(context: Context) -> object:

@@ -17,12 +17,19 @@ from typing import Any
 from kmnb.core.keys import crew_prefix, escape, unescape
 from kmnb.core.metadata import Capability, ObjectInfo
 from kmnb.core.references import read_time
-from kmnb.errors import ArtifactNotFound, BadRequest, BoundExceeded, VersionConflict
+from kmnb.errors import ArtifactNotFound, BadRequest, BoundExceeded, StoreUnavailable, VersionConflict
+from kmnb.ops.claims import wait_for_claims
 from kmnb.ops.context import Context
+from kmnb.ops.expiry import missing_error
 from kmnb.storage._protocols import ObjectArea
 
 HOLDS = "holds"
 """First segment of the records of holds."""
+HELD_KEY = "held-key"
+"""Attribute of a held copy: the key of its original."""
+_ATTEMPTS = 10
+_LONG = "=long"
+# Holds of artifacts whose first segments are too long for a record's key.
 COPIES = "=held"
 """First segment of held copies in the named area; no identifier is written like that."""
 REASON_MAX_CHARS = 500
@@ -68,7 +75,7 @@ class Hold:
 def hold_key(key: str) -> str:
     """Key of the record that holds an artifact; below its thread, and short whatever the key is."""
     start = "/".join(escape(unescape(segment)) for segment in key.split("/")[:3])
-    return f"{HOLDS}/{start if len(start) < 900 else '=long'}/{_digest(key)}"
+    return f"{HOLDS}/{start if len(start) < 900 else _LONG}/{_digest(key)}"
 
 
 def _digest(key: str) -> str:
@@ -88,6 +95,7 @@ async def hold_artifact(
         seconds: How long; the setting ``hold_seconds``.
 
     Raises:
+        ArtifactNotFound: It is gone, or went meanwhile; the reason says what is known.
         BadRequest: No reason, or no time.
         BoundExceeded: Longer than the setting ``hold_max_seconds``.
         StoreError: It could not be held.
@@ -107,18 +115,38 @@ async def hold_artifact(
         )
     until = await context.now() + timedelta(seconds=length)
     hold = Hold(info.key, reason[:REASON_MAX_CHARS], until, context.names.user)
-    if Capability.TTL in context.backend.capabilities:
+    if Capability.TTL in context.backend.capabilities and area is not context.backend.named:
         hold = replace(hold, copy=f"{COPIES}/{_digest(info.key)}")
-        await _copy(context, area, info)
-    await _write_hold(context, hold)
+    try:
+        await _secure(context, area, hold)
+    except ArtifactNotFound:
+        await context.backend.records.delete(hold_key(info.key))
+        raise await missing_error(context, info.key, created_at=info.created_at) from None
     return hold
 
 
-async def _copy(context: Context, area: ObjectArea, info: ObjectInfo) -> None:
-    if await find_copy(context, info.key) is None:
-        told = {**info.attributes, "held-key": info.key}
-        target = f"{COPIES}/{_digest(info.key)}"
-        await context.backend.named.put(target, area.stream(info.key, info=info), attributes=told)
+async def _secure(context: Context, area: ObjectArea, hold: Hold) -> None:
+    """Write the hold down, then make sure that what it holds is there, and the record too.
+
+    Raises:
+        ArtifactNotFound: It is gone.
+    """
+    for _ in range(_ATTEMPTS):
+        if hold.copy is None or await find_copy(context, hold.key) is None:
+            # A listing tells no attributes, and the copy is to have them.
+            info = await area.head(hold.key)
+            if hold.copy is not None:
+                told = {**info.attributes, HELD_KEY: hold.key}
+                await context.backend.named.put(hold.copy, area.stream(hold.key, info=info), attributes=told)
+        await _write_hold(context, hold)
+        # A collection that read the holds before this one was written has told what it is about to delete.
+        await wait_for_claims(context, hold.key)
+        if hold.copy is None:
+            await area.head(hold.key)
+        there = hold.copy is None or await find_copy(context, hold.key) is not None
+        if there and await find_hold(context, hold.key) is not None:
+            return
+    raise StoreUnavailable(f"hold of {hold.key!a:.1000}", "somebody else takes it away all the time", "Try again.")
 
 
 async def find_copy(context: Context, key: str) -> tuple[ObjectArea, ObjectInfo] | None:
@@ -169,6 +197,11 @@ async def list_holds(context: Context, start: str | None = None) -> AsyncIterato
     prefix = start if start is not None else crew_prefix(context.names.namespace, context.names.crew)
     async for record in context.backend.records.list(f"{HOLDS}/{prefix}"):
         yield record.key, Hold.from_bytes(record.value)
+    if prefix:
+        async for record in context.backend.records.list(f"{HOLDS}/{_LONG}"):
+            hold = Hold.from_bytes(record.value)
+            if hold is None or hold.key.startswith(f"{prefix}/"):
+                yield record.key, hold
 
 
 async def active_holds(context: Context, now: datetime, start: str | None = None) -> dict[str, Hold | None]:
@@ -189,7 +222,7 @@ class HeldArea:
     async def head(self, key: str) -> ObjectInfo:
         """Tell the facts of a held copy, under the original's key."""
         info = await self._named.head(f"{COPIES}/{_digest(key)}")
-        told = {name: value for name, value in info.attributes.items() if name != "held-key"}
+        told = {name: value for name, value in info.attributes.items() if name != HELD_KEY}
         return replace(info, key=key, attributes=told)
 
     async def get_range(self, key: str, start: int, end: int, *, info: ObjectInfo | None = None) -> bytes:

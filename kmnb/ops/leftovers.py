@@ -22,13 +22,17 @@ from kmnb.core.report import Failure
 from kmnb.core.retention import Reason, Verdict
 from kmnb.core.versions import Counter
 from kmnb.errors import KmnbError
+from kmnb.ops.claims import MARK_CHARACTERS, claimed, ended_claims, mark_of
 from kmnb.ops.context import Context
-from kmnb.ops.holds import list_holds
+from kmnb.ops.holds import COPIES, HELD_KEY, find_hold, list_holds
+from kmnb.ops.named import address_of
 from kmnb.ops.numbers import COUNTERS
-from kmnb.storage._protocols import CollectingBackend
+from kmnb.ops.threads import read_entry
 
 COUNTER_SECONDS = 90 * 24 * 3600
 """How long a counter of sequence numbers is kept after its last number."""
+COPY_SECONDS = 3600
+"""How long a held copy may be without its hold: the hold is written down once the copy is complete."""
 FOLDER_SECONDS = 2 * 3600
 """How long a temporary folder that names no process may lie untouched."""
 FOLDER_PREFIXES = ("kmnb-turn-", "kmnb-compute-", "kmnb-run-", "kmnb-cell-", "kmnb-kernel-")
@@ -49,6 +53,8 @@ async def find_leftovers(context: Context, now: datetime) -> list[Leftover]:
     """Find what nobody owns any more; nothing is changed."""
     return [
         *await _ended_holds(context, now),
+        *await _lost_copies(context, now),
+        *await _ended_claims(context, now),
         *await _forgotten_threads(context, now),
         *await _old_counters(context, now),
         *await _stale_folders(),
@@ -56,33 +62,74 @@ async def find_leftovers(context: Context, now: datetime) -> list[Leftover]:
 
 
 async def _ended_holds(context: Context, now: datetime) -> list[Leftover]:
+    named = "/".join(address_of(context, "x").key.split("/")[:2])
+    holds = [found for start in (None, named) async for found in list_holds(context, start)]
     found = []
-    async for key, hold in list_holds(context):
+    for key, hold in dict(holds).items():
         if hold is None or now < hold.until:
             continue
 
-        async def remove(key: str = key, copy: str | None = hold.copy) -> None:
-            if copy is not None:
-                await context.backend.named.delete(copy)
-            await context.backend.records.delete(key)
+        async def remove(key: str = key, held: str = hold.key) -> None:
+            async with claimed(context, [mark_of(held)]):
+                present = await find_hold(context, held)
+                if present is not None and now < present.until:
+                    return  # somebody holds it again
+                if present is not None and present.copy is not None:
+                    await context.backend.named.delete(present.copy)
+                await context.backend.records.delete(key)
 
         detail = f"the hold of {hold.key} ended at {hold.until.isoformat(timespec='seconds')}"
         found.append(Leftover(Verdict(f"record:{key}", Reason.LEFTOVER, None, detail), remove))
     return found
 
 
+async def _lost_copies(context: Context, now: datetime) -> list[Leftover]:
+    """Find held copies without a hold: whoever copied was killed before the hold was written down."""
+    copies = [info async for info in context.backend.named.list(COPIES)]
+    known = {hold.copy async for _, hold in list_holds(context, "") if hold is not None} if copies else set()
+    found = []
+    for info in copies:
+        young = info.created_at is None or (now - info.created_at).total_seconds() < COPY_SECONDS
+        if info.key in known or young:
+            continue
+
+        async def remove(copy: str = info.key) -> None:
+            async with claimed(context, [copy.rpartition("/")[2][:MARK_CHARACTERS]]):
+                told = (await context.backend.named.head(copy)).attributes
+                held = told.get(HELD_KEY)
+                if held is None or await find_hold(context, held) is None:
+                    await context.backend.named.delete(copy)
+
+        detail = "a held copy without a hold"
+        found.append(Leftover(Verdict(f"copy:{info.key}", Reason.LEFTOVER, info.size, detail), remove))
+    return found
+
+
+async def _ended_claims(context: Context, now: datetime) -> list[Leftover]:
+    found = []
+    for name in await ended_claims(context, now):
+
+        async def remove(name: str = name) -> None:
+            await context.backend.records.delete(name)
+
+        detail = "the claim of a collection that was killed"
+        found.append(Leftover(Verdict(f"record:{name}", Reason.LEFTOVER, None, detail), remove))
+    return found
+
+
 async def _forgotten_threads(context: Context, now: datetime) -> list[Leftover]:
     names, settings = context.names, context.settings
+    ages = {"ttl_seconds": settings.ttl_seconds, "grace_seconds": settings.grace_seconds}
     found = []
     async for record in context.backend.records.list(crew_records(names.namespace, names.crew)):
         entry = Entry.from_bytes(record.value)
-        if entry is None or not may_forget(
-            entry, now, ttl_seconds=settings.ttl_seconds, grace_seconds=settings.grace_seconds
-        ):
+        if entry is None or not may_forget(entry, now, **ages):
             continue
 
         async def remove(key: str = record.key) -> None:
-            await context.backend.records.delete(key)
+            present, _, damaged = await read_entry(context, key)
+            if damaged is None and present is not None and may_forget(present, now, **ages):
+                await context.backend.records.delete(key)
 
         detail = f"its thread ended at {entry.ended_at().isoformat(timespec='seconds')}"
         found.append(Leftover(Verdict(f"record:{record.key}", Reason.LEFTOVER, None, detail), remove))
@@ -142,13 +189,13 @@ def stale_folders(top: Path) -> list[Path]:
     return stale
 
 
-async def collect_store(context: Context) -> list[Verdict]:
-    """Have the store remove what killed writers left; it cannot be listed beforehand."""
-    if not isinstance(context.backend, CollectingBackend):
-        return []
-    count = await context.backend.collect()
-    detail = f"{count} half-written objects of killed writers"
-    return [Verdict("store:half-written", Reason.LEFTOVER, None, detail)] if count else []
+async def collect_store(context: Context, *, dry_run: bool) -> tuple[list[Verdict], list[Failure]]:
+    """Have the store remove what killed writers left and what else is no object; a failure is reported."""
+    try:
+        found = await context.backend.collect(dry_run=dry_run)
+    except (KmnbError, OSError, TimeoutError) as error:
+        return [], [Failure("store:", str(error))]
+    return [Verdict(f"store:{one.name}", Reason.LEFTOVER, one.size, one.reason) for one in found], []
 
 
 async def collect_leftovers(context: Context, leftovers: list[Leftover]) -> tuple[list[Verdict], list[Failure]]:

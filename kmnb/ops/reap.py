@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
+from itertools import chain, islice
 
+from kmnb.core.events import DELETED, EXPIRED
 from kmnb.core.keys import ThreadFinder, crew_prefix, thread_prefix, unescape
 from kmnb.core.metadata import Capability, ObjectInfo
 from kmnb.core.registry import Entry, State, crew_records, record_key
 from kmnb.core.report import Failure, Report
 from kmnb.core.retention import Reason, Rules, Verdict, judge
 from kmnb.errors import ArtifactNotFound, KmnbError
+from kmnb.ops.claims import CLAIM_KEYS_MAX, claimed, mark_of
 from kmnb.ops.context import Context
+from kmnb.ops.events import tell_gone
 from kmnb.ops.foreign import foreign_threads
 from kmnb.ops.holders import is_running, used_here
 from kmnb.ops.holds import Hold, active_holds, hold_key
@@ -24,12 +29,13 @@ PARALLEL = 32
 _FAULTS = (KmnbError, OSError, TimeoutError)
 
 
-async def close_thread(context: Context, thread: str) -> Report:
+async def close_thread(context: Context, thread: str, *, dry_run: bool = False) -> Report:
     """Close a thread: it leaves the registry's active ones, and everything below its prefix goes at once.
 
     Args:
         context: The workspace.
         thread: The thread; an empty one is refused.
+        dry_run: Whether only to tell what would go; the thread stays as it is.
 
     Returns:
         A verdict for each object. Failed deletions are reported; a later sweep finishes them.
@@ -41,19 +47,21 @@ async def close_thread(context: Context, thread: str) -> Report:
     began = time.monotonic()
     names = context.names
     prefix = thread_prefix(names.namespace, names.crew, thread)
-    entry = await mark_closed(context, thread)
-    holds = await active_holds(context, await context.now(), prefix)
-    verdicts = []
-    async for info in context.backend.discussions.list(prefix):
-        hold = holds.get(hold_key(info.key)) if holds else None
-        verdicts.append(_held(info, hold) if hold else Verdict(info.key, Reason.CLOSED, info.size))
-    failures = await delete_all(context, [verdict.key for verdict in verdicts if verdict.deletes])
+    closed_at = None if dry_run else (await mark_closed(context, thread)).closed_at
+    now = await context.now()
+    found = [Verdict(info.key, Reason.CLOSED, info.size) async for info in context.backend.discussions.list(prefix)]
+    if dry_run:
+        holds = await active_holds(context, now, prefix)
+        verdicts, failures = [spared(verdict, holds) for verdict in found], list[Failure]()
+    else:
+        verdicts, failures = await delete_claimed(context, found, kind=DELETED)
     return Report(
         "close",
         prefix + "/",
-        entry.closed_at or await context.now(),
+        closed_at or now,
         tuple(verdicts),
         tuple(failures),
+        dry_run=dry_run,
         seconds=time.monotonic() - began,
     )
 
@@ -127,54 +135,104 @@ def _state(context: Context, key: str, *, entry: Entry | None, now: datetime) ->
     return state
 
 
-def _held(info: ObjectInfo, hold: Hold | None) -> Verdict:
+def _held(info: ObjectInfo | Verdict, hold: Hold | None) -> Verdict:
     detail = f"until {hold.until.isoformat(timespec='seconds')}: {hold.reason}" if hold else "its record is damaged"
     return Verdict(info.key, Reason.HELD, info.size, detail)
 
 
+def spared(verdict: Verdict, holds: Mapping[str, Hold | None]) -> Verdict:
+    """Give the verdict on an object that was to go, now that the holds are known."""
+    name = hold_key(verdict.key) if holds and verdict.deletes else ""
+    return _held(verdict, holds[name]) if name in holds else verdict
+
+
 async def carry_out(context: Context, verdicts: Iterable[Verdict]) -> tuple[list[Verdict], list[Failure]]:
-    """Delete what verdicts say, thread by thread, asking the registry again before each thread.
+    """Delete what verdicts say, asking registry and holds again before each batch.
+
+    Returns:
+        The verdicts as they were carried out, and the deletions that failed.
+    """
+    finder = ThreadFinder(context.names.namespace, context.names.crew)
+    threads: dict[str | None, list[Verdict]] = {}
+    for verdict in verdicts:
+        thread = finder.thread_of(verdict.key)
+        threads.setdefault(thread if verdict.deletes else None, []).append(verdict)
+    done = threads.pop(None, [])
+    going, failures = await delete_claimed(
+        context, chain.from_iterable(threads.values()), kind=EXPIRED, again=lambda batch: _again(context, finder, batch)
+    )
+    return done + going, failures
+
+
+async def _again(context: Context, finder: ThreadFinder, batch: list[Verdict]) -> list[Verdict]:
+    """Judge a batch anew by what the registry says of its threads now."""
+    names, revived = context.names, {}
+    for thread in dict.fromkeys(finder.thread_of(verdict.key) for verdict in batch):
+        now = await context.now()
+        key = record_key(names.namespace, names.crew, thread or "")
+        entry, revision, _ = await read_entry(context, key)
+        state = State.UNKNOWN if revision is None else _state(context, key, entry=entry, now=now)
+        revived[thread] = state in (State.ACTIVE, State.UNREADABLE)
+    return [
+        Verdict(verdict.key, Reason.ACTIVE, verdict.size)
+        if revived[finder.thread_of(verdict.key)] and verdict.reason is not Reason.EXPIRED
+        else verdict
+        for verdict in batch
+    ]
+
+
+async def delete_claimed(
+    context: Context,
+    verdicts: Iterable[Verdict],
+    *,
+    kind: str,
+    again: Callable[[list[Verdict]], Awaitable[list[Verdict]]] | None = None,
+) -> tuple[list[Verdict], list[Failure]]:
+    """Delete what verdicts say, batch by batch, each under a claim, and tell of it.
+
+    Args:
+        context: The workspace.
+        verdicts: All of them say that something goes.
+        kind: Type of the events.
+        again: Judges a batch anew, once it is claimed.
 
     Returns:
         The verdicts as they were carried out, and the deletions that failed.
     """
     done: list[Verdict] = []
     failures: list[Failure] = []
-    async for group in _groups(context, verdicts):
-        done += group
-        failures += await delete_all(context, [verdict.key for verdict in group if verdict.deletes])
+    waiting = iter(verdicts)
+    while batch := list(islice(waiting, CLAIM_KEYS_MAX)):
+        try:
+            async with claimed(context, [mark_of(verdict.key) for verdict in batch]) as deadline:
+                holds = await active_holds(context, await context.now())
+                batch = [spared(verdict, holds) for verdict in (await again(batch) if again else batch)]
+                broken = await delete_all(context, [one.key for one in batch if one.deletes], deadline=deadline)
+        except _FAULTS as error:
+            broken = [Failure(verdict.key, str(error)) for verdict in batch if verdict.deletes]
+        done += batch
+        failures += broken
+        failed = {failure.key for failure in broken}
+        await tell_gone(context, kind, [one for one in batch if one.deletes and one.key not in failed])
     return done, failures
 
 
-async def _groups(context: Context, verdicts: Iterable[Verdict]) -> AsyncIterator[list[Verdict]]:
-    names = context.names
-    threads: dict[str | None, list[Verdict]] = {}
-    finder = ThreadFinder(names.namespace, names.crew)
-    for verdict in verdicts:
-        thread = finder.thread_of(verdict.key)
-        threads.setdefault(thread if verdict.deletes else None, []).append(verdict)
-    yield threads.pop(None, [])
-    for thread, group in threads.items():
-        now = await context.now()
-        key = record_key(names.namespace, names.crew, thread or "")
-        entry, revision, _ = await read_entry(context, key)
-        state = State.UNKNOWN if revision is None else _state(context, key, entry=entry, now=now)
-        revived = state in (State.ACTIVE, State.UNREADABLE)
-        yield [
-            Verdict(verdict.key, Reason.ACTIVE, verdict.size)
-            if revived and verdict.reason is not Reason.EXPIRED
-            else verdict
-            for verdict in group
-        ]
+async def delete_all(context: Context, keys: Iterable[str], *, deadline: float = math.inf) -> list[Failure]:
+    """Delete objects, a bounded number at once; a failure is reported and the rest goes on.
 
-
-async def delete_all(context: Context, keys: Iterable[str]) -> list[Failure]:
-    """Delete objects, a bounded number at once; a failure is reported and the rest goes on."""
+    Args:
+        context: The workspace.
+        keys: The objects.
+        deadline: Time of ``time.monotonic()`` after which no deletion is begun.
+    """
     waiting = iter(list(keys))
     failures: list[Failure] = []
 
     async def work() -> None:
         for key in waiting:
+            if time.monotonic() > deadline:
+                failures.append(Failure(key, "the store is too slow; a later sweep goes on"))
+                continue
             try:
                 await context.backend.discussions.delete(key)
             except ArtifactNotFound:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from kmnb.core.keys import crew_prefix
 from kmnb.core.references import read_time
-from kmnb.core.report import Report
+from kmnb.core.report import Failure, Report
 from kmnb.errors import ArtifactNotFound, VersionConflict
 from kmnb.ops.context import Context
 from kmnb.ops.holders import holder_name
@@ -56,36 +56,41 @@ async def sweep(context: Context, *, dry_run: bool = False, foreign: bool = Fals
     # Remarks mean that the registry is not to be trusted: then nothing else is touched either.
     leftovers = [] if notes else await find_leftovers(context, now)
     report = Report("sweep", crew_prefix(context.names.namespace, context.names.crew) + "/", now, notes=tuple(notes))
+    failures: list[Failure] = []
     if dry_run:
-        found = (*verdicts, *(leftover.verdict for leftover in leftovers))
-        return replace(report, verdicts=found, dry_run=True, seconds=time.monotonic() - began)
-    done, failures = await carry_out(context, verdicts)
-    collected, broken = await collect_leftovers(context, leftovers)
+        verdicts += [leftover.verdict for leftover in leftovers]
+    else:
+        verdicts, failures = await carry_out(context, verdicts)
+        collected, broken = await collect_leftovers(context, leftovers)
+        verdicts, failures = verdicts + collected, failures + broken
     if not notes:
-        collected += await collect_store(context)
+        collected, broken = await collect_store(context, dry_run=dry_run)
+        verdicts, failures = verdicts + collected, failures + broken
+    if not notes and not dry_run:
         await _write_mark(context, last=now)
-    report = replace(
-        report,
-        verdicts=(*done, *collected),
-        failures=(*failures, *broken),
-        seconds=time.monotonic() - began,
-    )
-    return counted(report)
+    seconds = time.monotonic() - began
+    report = replace(report, verdicts=tuple(verdicts), failures=tuple(failures), dry_run=dry_run, seconds=seconds)
+    return report if dry_run else counted(report)
 
 
-async def sweep_if_due(context: Context) -> Report | None:
+async def sweep_if_due(context: Context, *, every: float | None = None) -> Report | None:
     """Sweep in the background when the last sweep is old enough and nobody else is at it.
+
+    Args:
+        context: The workspace.
+        every: Age of the last sweep in seconds; the setting ``sweep_seconds``.
 
     Returns:
         The report; None where it was not due or somebody else is at it.
     """
-    if not await _take_lease(context):
+    if not await _take_lease(context, context.settings.sweep_seconds if every is None else every):
         return None
     keeper = asyncio.create_task(_keep_lease(context))
     try:
         return await sweep(context)
     finally:
         keeper.cancel()
+        await asyncio.gather(keeper, return_exceptions=True)
         await _write_mark(context)
 
 
@@ -109,10 +114,10 @@ def _mark_key(context: Context) -> str:
     return f"{SWEEPS}/{crew_prefix(context.names.namespace, context.names.crew)}"
 
 
-async def _take_lease(context: Context) -> bool:
+async def _take_lease(context: Context, every: float) -> bool:
     mark, revision = await read_mark(context)
     now = await context.now()
-    due = mark.last is None or now - mark.last > timedelta(seconds=context.settings.sweep_seconds)
+    due = mark.last is None or now - mark.last > timedelta(seconds=every)
     if not due or (mark.until is not None and now < mark.until):
         return False
     try:

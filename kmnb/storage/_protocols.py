@@ -158,6 +158,18 @@ class Bus(Protocol):
         """Follow a subject live; the subscription stands when the first item is awaited."""
 
 
+@dataclass(frozen=True, slots=True)
+class Remnant:
+    """Something in a store that is no object, and that nobody needs."""
+
+    name: str
+    """Where it is, in the store's own words."""
+    reason: str
+    """Why nobody needs it."""
+    size: int | None = None
+    """Its bytes; None where the store does not tell."""
+
+
 class Backend(Protocol):
     """An opened store: two areas of objects, one of records, perhaps a bus."""
 
@@ -195,8 +207,15 @@ class Backend(Protocol):
     async def describe(self) -> dict[str, Any]:
         """Facts for ``doctor``: server, versions, TTL, usage, warnings. No secrets."""
 
-    async def collect(self) -> int:
-        """Remove what killed writers left, which nobody lists or reads; gives the number of things removed."""
+    async def collect(self, *, dry_run: bool = False) -> list[Remnant]:
+        """Remove what killed writers left, and marks of deletions that nobody needs any more.
+
+        Args:
+            dry_run: Whether only to find it.
+
+        Returns:
+            What was found. Nothing of it can be listed or read as an object.
+        """
 
     async def close(self) -> None:
         """Let go of connections, threads and files. Closing twice is harmless."""
@@ -214,12 +233,23 @@ class ExpiringBackend(Protocol):
         """Have it do so from now on. Raises StoreDenied where these credentials may not."""
 
 
-@runtime_checkable
-class CollectingBackend(Protocol):
-    """What a backend offers besides, whose killed writers leave something behind."""
+class LifecycleRules(Protocol):
+    """The rules by which a bucket removes old objects itself."""
 
-    async def collect(self) -> int:
-        """Remove what they left and nobody can see; returns how much it was."""
+    async def read(self) -> list[dict[str, Any]]:
+        """Give all rules of the bucket, as the store tells them."""
+
+    async def apply(self, document: Mapping[str, Any]) -> None:
+        """Put rules beside those of others. Raises StoreDenied or NotSupported where these credentials may not."""
+
+
+@runtime_checkable
+class LifecycleBackend(Protocol):
+    """What a backend offers besides, whose bucket may have such rules."""
+
+    @property
+    def lifecycle(self) -> LifecycleRules | None:
+        """The rules; None where they cannot be reached from here."""
 
 
 class BackendPlugin(Protocol):

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 from kmnb.core.metadata import Capability, ObjectInfo
 from kmnb.errors import StoreDenied, StoreUnavailable
-from kmnb.storage._protocols import Attributes, Backend, Bus, ObjectArea, Progress, RecordArea, Source
+from kmnb.storage._protocols import Attributes, Backend, Bus, ObjectArea, Progress, RecordArea, Remnant, Source
 
 T = TypeVar("T")
 
@@ -107,9 +107,9 @@ class WrappedBackend:
         """Give facts for ``doctor``."""
         return await self._inner.describe()
 
-    async def collect(self) -> int:
+    async def collect(self, *, dry_run: bool = False) -> list[Remnant]:
         """Remove what killed writers left."""
-        return await self._inner.collect()
+        return await self._inner.collect(dry_run=dry_run)
 
     async def close(self) -> None:
         """Close the store."""
@@ -208,9 +208,9 @@ class ReadOnlyBackend(WrappedBackend):
         records = cast("RecordArea", _ReadOnlyRecords(inner.records))
         super().__init__(inner, discussions=discussions, named=named, records=records)
 
-    async def collect(self) -> int:
-        """Remove nothing."""
-        return 0
+    async def collect(self, *, dry_run: bool = False) -> list[Remnant]:
+        """Find what killed writers left; remove nothing of it."""
+        return await self._inner.collect(dry_run=True) if dry_run else []
 
 
 class _RetryingArea(WrappedArea):

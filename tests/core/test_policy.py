@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -83,9 +84,11 @@ def test_the_latest_labelled_and_held_versions_never_go(versions, keep_last, max
 
 def test_rules_of_cloud_stores_count_whole_days_and_name_the_prefix() -> None:
     for scheme in ("s3", "gs", "az"):
-        rule = lifecycle_rule(scheme, bucket="b", prefix="p/discussions/", ttl_seconds=48 * 3600)
-        assert rule.days == 2
-        assert "p/discussions/" in rule_text(rule)
+        rule = lifecycle_rule(scheme, bucket="b", prefix="p/", ttl_seconds=48 * 3600)
+        assert (rule.days, rule.prefix) == (2, "p/discussions/")
+        for place in ("p/discussions/", "p/parts/discussions/", "p/facts/discussions/"):
+            assert place in rule_text(rule)
+        assert not {"p/named/", "p/records/", "p/facts/"} & set(re.findall(r'"(?:b/)?(p/[^"]*)"', rule_text(rule)))
         assert "rule.json" in rule.command
     assert lifecycle_rule("s3", bucket="b", prefix="p/", ttl_seconds=3600).days == 1
     with pytest.raises(NotSupported, match="sweep"):

@@ -19,7 +19,7 @@ REPORT = Report("sweep", "a/b/", NOW, VERDICTS, (Failure("a/b/t1/c/x-1", "is loc
 
 
 def test_counts_and_bytes_by_reason_agree_with_the_verdicts() -> None:
-    assert (REPORT.deleted, REPORT.kept, REPORT.deleted_bytes) == (1, 2, 30)
+    assert (REPORT.deleted, REPORT.kept, REPORT.deleted_bytes) == (1, 2, 10)
     assert REPORT.by_reason == {"held": (1, 0), "thread-active": (1, 5), "thread-closed": (2, 30)}
     assert sum(count for count, _ in REPORT.by_reason.values()) == len(VERDICTS)
 
@@ -35,7 +35,7 @@ def test_every_form_tells_the_same() -> None:
     assert "thread-closed\t2\t30\n" in REPORT.text
     assert "failed\ta/b/t1/c/x-1\tis locked\n" in REPORT.text
     shown = REPORT._repr_mimebundle_()
-    assert "deleted 1 object (30 bytes), kept 2, 1 failed" in shown["text/plain"]
+    assert "deleted 1 object (10 bytes), kept 2, 1 failed" in shown["text/plain"]
     assert "its thread was closed" in shown["text/html"]
 
 

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmnb.core.events import DELETED, SAVED, Event, missed, read_event
+from kmnb.core.events import DELETED, EXPIRED, SAVED, Event, missed, read_event
 from kmnb.ops.workspace import Workspace
+from tests.ops.conftest import Clock
 
 
 def test_a_save_is_told_once_its_metadata_can_be_read(connect: Callable[..., Workspace]) -> None:
@@ -75,6 +77,58 @@ def test_what_was_missed_comes_first_where_the_store_keeps_it(bus: Callable[...,
     with ws.events(after=cursor) as events:
         ws.save("c", "3")
         assert [event.filename for event in islice(events, 2)] == ["b", "c"]
+
+
+def test_what_a_sweep_collects_has_expired_and_what_a_closing_deletes_was_deleted(
+    virtual: Callable[..., Workspace], clock: Clock
+) -> None:
+    ws, other = virtual(), virtual()
+    with other.events() as events:
+        one, two, held = (ws.put("data", tool="x", thread=thread) for thread in ("t1", "t2", "t3"))
+        held.hold("audit")
+        ws.sweep(dry_run=True)
+        ws.close_thread("t2", dry_run=True)
+        ws.close_thread("t2")
+        clock.ahead(hours=5)
+        ws.sweep()
+        saved = list(islice(events, 3))
+        gone = list(islice(events, 2))
+        ws.save("end", "x")
+        assert next(events).filename == "end", "nothing else is told"
+    assert [event.type for event in saved] == [SAVED] * 3
+    told = [(event.type, event.filename, event.facts["reason"], event.facts["size_bytes"]) for event in gone]
+    assert told == [(DELETED, two.key, "thread-closed", 4), (EXPIRED, one.key, "thread-lapsed", 4)]
+    assert [event.scope[2] for event in gone] == ["t2", "t1"]
+    assert gone[1].uri == one.uri
+
+
+def test_after_the_ttl_the_sweep_says_expired(virtual: Callable[..., Workspace], clock: Clock, url: str) -> None:
+    if url.startswith("nats"):
+        return  # the server removes by itself, and tells nobody
+    ws = virtual()
+    ws.put("data", tool="x")
+    with ws.events() as events:
+        clock.ahead(hours=49)
+        ws.open_thread("t1")
+        ws.sweep()
+        event = next(events)
+    assert (event.type, event.facts["reason"]) == (EXPIRED, "expired")
+
+
+def test_many_deletions_of_one_thread_are_told_at_once(
+    virtual: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kmnb.ops import events as module
+
+    monkeypatch.setattr(module, "GONE_MAX", 3)
+    ws = virtual()
+    for number in range(5):
+        ws.put(f"{number}", tool="x")
+    with ws.events() as events:
+        ws.close_thread("t1")
+        event = next(events)
+    assert (event.filename, event.facts["objects"], event.facts["size_bytes"]) == (f"{ws.namespace}/pilot/t1/", 5, 5)
+    assert event.scope == (ws.namespace, "pilot", "t1")
 
 
 def test_a_bus_that_fails_does_not_undo_a_save(bus: Callable[..., Workspace], monkeypatch, caplog: Any) -> None:

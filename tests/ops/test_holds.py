@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Callable
+from itertools import count
+from typing import Any
 
 import pytest
 
 from kmnb._bridge import run
 from kmnb.errors import ArtifactNotFound, BadRequest, BoundExceeded
+from kmnb.ops.sweeping import sweep
 from kmnb.ops.workspace import Workspace
 from tests.ops.conftest import Clock
 
@@ -59,6 +64,142 @@ def test_a_hold_needs_a_reason_and_is_bounded(ws: Workspace) -> None:
     art.hold("another reason", seconds=60)
     art.release()
     art.release()
+
+
+def test_what_was_deleted_meanwhile_cannot_be_held(ws: Workspace) -> None:
+    art, known = ws.put("d", tool="x"), ws.put("e", tool="x")
+    references = [art, ws.get(art.key), ws.get(art.envelope()), next(iter(ws.list()))]
+    known.hold("held before")
+    for one in (art, known):
+        ws.delete(one.key)
+    run(ws.context.backend.named.delete(find_copy_key(known.key)))
+    for handle in (*references, known):
+        with pytest.raises(ArtifactNotFound, match="deleted"):
+            handle.hold("audit")
+    assert list(ws.holds()) == []
+
+
+def find_copy_key(key: str) -> str:
+    import hashlib
+
+    return f"=held/{hashlib.sha256(key.encode()).hexdigest()}"
+
+
+def test_a_held_copy_has_the_attributes_of_its_original(virtual: Virtual, url: str) -> None:
+    ws = virtual()
+    ws.put("NAME\npod-a\n", tool="x")
+    (listed,) = list(ws.list())
+    first = ws.get(listed.key)
+    listed.hold("audit")
+    if url.startswith("nats"):
+        run(ws.context.backend.discussions.delete(listed.key))
+    fresh = ws.get(listed.key)
+    assert (fresh.rows, fresh.preview) == (first.rows, first.preview)
+    assert "pod-a" in str(fresh.preview)
+
+
+def test_a_hold_that_races_with_a_sweep_holds_or_says_that_it_is_too_late(
+    virtual: Virtual, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A holder at each step of a sweep: nobody is told that something is held that goes."""
+    from kmnb.ops import reap
+
+    ws, other = virtual(), virtual()
+    for name, call in (("claimed", 1), ("active_holds", 1), ("active_holds", 2), ("delete_all", 1)):
+        art = ws.put("d", tool="x", thread=f"race-{name}-{call}")
+        clock.ahead(hours=5)
+        holding: list[asyncio.Task[None]] = []
+        real, calls = getattr(reap, name), count(1)
+
+        async def hold(art: Any = art) -> None:
+            await (await other.get_async(art.key)).hold_async("just in time")
+
+        def step(*given: Any, real: Any = real, calls: Any = calls, call: int = call, **options: Any) -> Any:
+            if next(calls) == call:
+                holding.append(asyncio.create_task(hold()))  # noqa: B023
+            return real(*given, **options)
+
+        async def both() -> bool:
+            await sweep(ws.context)
+            try:
+                await holding[0]  # noqa: B023
+            except ArtifactNotFound:
+                return False
+            return True
+
+        with monkeypatch.context() as patch:
+            patch.setattr(reap, name, step)
+            held = run(both())
+        if held:
+            assert ws.get(art.key).read(0, 10) == b"d"
+            assert [hold.key for hold in ws.holds()] == [art.key]
+            art.release()
+        else:
+            assert list(ws.holds()) == []
+
+
+def test_a_killed_sweep_delays_holds_of_its_own_objects_only_and_its_claim_goes(
+    virtual: Virtual, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kmnb.ops import claims
+
+    ws = virtual()
+    art, other = ws.put("d", tool="x"), ws.put("e", tool="x")
+    value = json.dumps({"until": clock().isoformat(), "of": [claims.mark_of(art.key)]}).encode()
+    run(ws.context.backend.records.put("claims/killed", value, expected=None))
+    run(ws.context.backend.records.put("claims/damaged", b"[", expected=None))
+    monkeypatch.setattr(claims, "CLAIM_SECONDS", 0.2)
+    monkeypatch.setattr(claims, "_POLL_SECONDS", 0.01)
+    other.hold("audit")
+    art.hold("audit")
+    assert len(list(ws.holds())) == 2
+    clock.ahead(hours=2)
+    leftovers = {one.key for one in ws.sweep().verdicts if str(one.reason) == "leftover"}
+    assert {"record:claims/killed", "record:claims/damaged"} <= leftovers
+
+
+def test_a_copy_whose_hold_was_never_written_down_is_collected(virtual: Virtual, clock: Clock) -> None:
+    ws = virtual()
+    art = ws.put("d", tool="x")
+    named = ws.context.backend.named
+    run(named.put(find_copy_key("a/b/c/d/e-0"), b"lost", attributes={"held-key": "a/b/c/d/e-0"}))
+    run(named.put("=held/odd", b"lost too"))
+    art.hold("audit")
+    ws.save("kept.txt", "named")
+    assert not any(one.key.startswith("copy:") for one in ws.sweep(dry_run=True).verdicts), "they may be under way"
+    clock.ahead(hours=2)
+    found = {one.key: one for one in ws.sweep().verdicts if one.key.startswith("copy:")}
+    assert set(found) == {f"copy:{find_copy_key('a/b/c/d/e-0')}", "copy:=held/odd"}
+    assert {one.size for one in found.values()} == {4, 8}
+    assert ws.load("kept.txt").read(0, 10) == b"named"
+    assert ws.get(art.key).read(0, 10) == b"d"
+    assert not any(one.key.startswith("copy:") for one in ws.sweep().verdicts)
+
+
+def test_holds_of_very_long_threads_hold_too(virtual: Virtual, clock: Clock) -> None:
+    ws = virtual()
+    art = ws.put("d", tool="x", thread="t" * 905)
+    art.hold("audit")
+    clock.ahead(hours=5)
+    assert str(ws.sweep().explain(art.key).reason) == "held"  # type: ignore[union-attr]
+    clock.ahead(days=8)
+    ws.sweep()
+    assert list(ws.holds()) == []
+
+
+def test_holds_of_named_artifacts_end_too_and_copy_nothing(virtual: Virtual, clock: Clock) -> None:
+    ws = virtual()
+    art = ws.save("report.csv", "a\n1\n")
+    art.hold("audit")
+    assert find_copy_key(art.key) not in run(_keys(ws))
+    clock.ahead(days=8)
+    assert any("the hold of" in one.detail for one in ws.sweep().verdicts)
+    assert not any("the hold of" in one.detail for one in ws.sweep().verdicts)
+    assert ws.load("report.csv").read(0, 10) == b"a\n1\n"
+
+
+async def _keys(ws: Workspace) -> list[str]:
+    return [info.key async for info in ws.context.backend.named.list("")]
 
 
 def test_what_the_server_removes_is_copied_before_it_is_held(virtual: Virtual, clock: Clock, url: str) -> None:

@@ -108,5 +108,8 @@ class VirtualBackend:
     async def describe(self) -> dict[str, Any]:
         return {}
 
+    async def collect(self, *, dry_run: bool = False) -> list[Any]:
+        return []
+
     async def close(self) -> None:
         """Nothing is open."""

@@ -265,9 +265,9 @@ def test_a_writer_that_is_killed_at_any_moment_leaves_nothing_half_written(serve
         backend = await open_backend(url)
         bucket, lanes = backend.discussions.bucket, backend._lanes
         await backend.discussions.put("kept", DATA)
-        assert await backend.collect() == 0
+        assert await backend.collect() == []
         now = await backend.now()
-        assert await _nats_leftovers.collect_leftovers(bucket, lanes, now=now, older_than=-5) > 0
+        assert await _nats_leftovers.collect_leftovers(bucket, lanes, now=now, older_than=-5) != []
         assert await keys(backend.discussions) == ["kept"]
         assert await read(backend.discussions, "kept") == DATA
         subjects = (await api(backend.discussions, "STREAM.INFO", {"subjects_filter": "$O.*.C.>"}))["state"]["subjects"]

@@ -138,7 +138,7 @@ def test_a_store_that_is_read_only_refuses_every_write(tmp_path: Path) -> None:
     for write in writes:
         with pytest.raises(StoreDenied, match="reading only"):
             write()
-    assert run(backend.collect()) == 0
+    assert run(backend.collect()) == []
     assert [info.key for info in store.list()] == ["x"]
 
 

@@ -13,7 +13,7 @@ from kmnb.core.metadata import Area, Capability
 from kmnb.errors import AlreadyExists, ArtifactNotFound, VersionConflict
 from kmnb.storage._keys import check_key, check_prefix, is_below
 from kmnb.storage._obstore import Bucket, Found
-from kmnb.storage._protocols import Record
+from kmnb.storage._protocols import LifecycleRules, Record, Remnant
 from kmnb.storage._records import check_value
 from kmnb.storage.backends._bucket_area import BucketArea
 from kmnb.storage.backends._bucket_layout import Facts, Paths, pack_facts, read_facts
@@ -89,6 +89,7 @@ class BucketBackend:
 
     server_url: str | None = None
     bus = None
+    lifecycle: LifecycleRules | None = None
 
     def __init__(
         self, bucket: Bucket, prefix: str, *, metadata_bytes: int, capabilities: frozenset[Capability]
@@ -114,9 +115,9 @@ class BucketBackend:
         """Tell what kind of store it is."""
         return {"kind": self.url.partition(":")[0], "url": self.url, "warnings": []}
 
-    async def collect(self) -> int:
+    async def collect(self, *, dry_run: bool = False) -> list[Remnant]:
         """Remove parts and facts that no object points to; two requests for each large object that is a day old."""
-        return await collect_leftovers(self._bucket, self._prefix, now=await self.now())
+        return await collect_leftovers(self._bucket, self._prefix, now=await self.now(), dry_run=dry_run)
 
     async def close(self) -> None:
         """Nothing is held open."""

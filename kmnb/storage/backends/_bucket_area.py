@@ -18,7 +18,7 @@ from functools import partial
 from typing import NoReturn
 
 from kmnb.core.bounds import WINDOW_BYTES
-from kmnb.core.metadata import ObjectInfo
+from kmnb.core.metadata import Area, ObjectInfo
 from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, StoreDenied, StoreError, StoreUnavailable
 from kmnb.storage._keys import check_key, check_prefix
 from kmnb.storage._obstore import Bucket, Found
@@ -47,6 +47,7 @@ class BucketArea:
         self._bucket, self._limit = bucket, metadata_bytes
         self._paths = Paths(f"{prefix}{area}/")
         self._parts, self._facts = f"{prefix}parts/", f"{prefix}facts/"
+        self._home = f"{area}/" if area == Area.DISCUSSIONS else ""
 
     async def put(
         self,
@@ -59,7 +60,7 @@ class BucketArea:
     ) -> ObjectInfo:
         """Store an object; see ``ObjectArea.put``."""
         path, thing = self._paths.path(check_key(key)), f"artifact {key!r}"
-        facts = Facts(secrets.token_hex(16), "", key=key if self._paths.is_cut(path) else None)
+        facts = Facts(self._home + secrets.token_hex(16), "", key=key if self._paths.is_cut(path) else None)
         async with aclosing(Intake(source, progress)) as intake:
             data = await intake.whole(SMALL_MAX_BYTES)
             before, publishing = None, None

@@ -6,6 +6,8 @@
     PREFIX named/KEY         the same
     PREFIX parts/ID          the bytes of a larger object
     PREFIX facts/ID          attributes that do not fit into the object's own metadata
+                             (an ID of discussions begins with ``discussions/``, so that a bucket's own lifecycle
+                             rule can tell what is temporary; those of older stores do not)
     PREFIX records/KEY       a record
 
 Keys stand in the bucket as they are. Where prefix and key together pass what a bucket takes, the key is cut and
@@ -43,7 +45,7 @@ class Facts:
     """What is kept with an object."""
 
     identity: str
-    """Random; names its parts and further facts."""
+    """Random but for its beginning; names its parts and further facts."""
     digest: str
     """sha256 of its bytes in hexadecimal digits; empty for an object that somebody else wrote."""
     size: int | None = None

@@ -10,13 +10,16 @@ from datetime import datetime, timedelta
 
 from kmnb.errors import ArtifactNotFound
 from kmnb.storage._obstore import Bucket, Found
+from kmnb.storage._protocols import Remnant
 from kmnb.storage.backends._bucket_layout import read_facts
 
 LEFTOVER_SECONDS = 24 * 3600.0
 """Age below which such things are left alone: an upload may be under way for long."""
 
 
-async def collect_leftovers(bucket: Bucket, prefix: str, *, now: datetime, older_than: float = LEFTOVER_SECONDS) -> int:
+async def collect_leftovers(
+    bucket: Bucket, prefix: str, *, now: datetime, older_than: float = LEFTOVER_SECONDS, dry_run: bool = False
+) -> list[Remnant]:
     """Remove what no object points to.
 
     Args:
@@ -24,18 +27,20 @@ async def collect_leftovers(bucket: Bucket, prefix: str, *, now: datetime, older
         prefix: The store's prefix in it.
         now: The bucket's clock.
         older_than: Age in seconds.
+        dry_run: Whether only to find it.
 
     Returns:
-        Number of objects removed.
+        What no object points to.
     """
-    removed = 0
+    remnants = []
     for folder in (f"{prefix}parts/", f"{prefix}facts/"):
         async for found in bucket.list(folder):
             old = now - found.modified >= timedelta(seconds=older_than)
             if old and not await _is_used(bucket, found, found.path.removeprefix(folder)):
-                await bucket.delete(found.path, thing="a leftover")
-                removed += 1
-    return removed
+                if not dry_run:
+                    await bucket.delete(found.path, thing="a leftover")
+                remnants.append(Remnant(found.path.removeprefix(prefix), "no object points to it", found.size))
+    return remnants
 
 
 async def _is_used(bucket: Bucket, found: Found, identity: str) -> bool:
@@ -46,6 +51,9 @@ async def _is_used(bucket: Bucket, found: Found, identity: str) -> bool:
             return False
         # The owner is the path of the object that points here, or was to.
         seen = await bucket.head(owner, thing="the owner of a leftover")
+        return read_facts(seen.metadata, seen.revision).identity == identity
     except ArtifactNotFound:
         return False
-    return read_facts(seen.metadata, seen.revision).identity == identity
+    except (ValueError, KeyError, TypeError):
+        # What cannot be understood is not surely nobody's.
+        return True

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kmnb.errors import AlreadyExists, ArtifactNotFound, KeySyntaxError, StoreDenied, StoreError, StoreUnavailable
+from kmnb.storage._protocols import Remnant
 
 LEFTOVER_SECONDS = 60.0
 """Age below which a staged file is left alone even if nobody holds it."""
@@ -132,24 +133,28 @@ class Staged:
                 os.unlink(self.path)
 
 
-def collect_leftovers(folder: str, *, older_than: float = LEFTOVER_SECONDS) -> int:
+def collect_leftovers(folder: str, *, older_than: float = LEFTOVER_SECONDS, dry_run: bool = False) -> list[Remnant]:
     """Remove what killed writers left.
 
     Args:
         folder: Where files are staged.
         older_than: Age in seconds; a younger file may belong to a writer that has not locked it yet.
+        dry_run: Whether only to find it.
 
     Returns:
-        Number of files removed.
+        The files.
     """
-    removed = 0
+    found = []
     with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
             with contextlib.suppress(OSError):
-                if time.time() - entry.stat().st_mtime >= older_than and _is_abandoned(entry.path):
-                    os.unlink(entry.path)
-                    removed += 1
-    return removed
+                state = entry.stat()
+                if time.time() - state.st_mtime >= older_than and _is_abandoned(entry.path):
+                    if not dry_run:
+                        os.unlink(entry.path)
+                    name = f"{os.path.basename(folder)}/{entry.name}"
+                    found.append(Remnant(name, "its writer was killed before it was complete", state.st_size))
+    return found
 
 
 def _is_abandoned(path: str) -> bool:

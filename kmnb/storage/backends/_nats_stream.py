@@ -119,9 +119,10 @@ class Stream:
             raise error
         return int(answer["seq"])
 
-    async def purge(self, subject: str, *, thing: str) -> None:
-        """Remove all messages of a subject."""
-        await self.api("STREAM.PURGE", {"filter": subject}, thing=thing)
+    async def purge(self, subject: str, *, thing: str, up_to: int | None = None) -> None:
+        """Remove the messages of a subject: all, or those up to a sequence, inclusive."""
+        bound = {} if up_to is None else {"seq": up_to + 1}
+        await self.api("STREAM.PURGE", {"filter": subject, **bound}, thing=thing)
 
     async def api(self, verb: str, question: dict[str, Any] | None = None, *, thing: str) -> dict[str, Any]:
         """Ask JetStream's API about this stream; its errors come translated."""

@@ -19,7 +19,7 @@ from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.core.metadata import Capability, ObjectInfo
 from kmnb.errors import BadRequest, DigestMismatch, StoreUnavailable
 from kmnb.storage._keys import check_key, check_prefix
-from kmnb.storage._protocols import Attributes, Progress, Source
+from kmnb.storage._protocols import Attributes, Progress, Remnant, Source
 from kmnb.storage._ranges import check_range, same_object
 from kmnb.storage._source import blocks, final_attributes, known_size
 from kmnb.storage._threads import in_thread
@@ -161,9 +161,9 @@ class FileBackend:
         under_way = await in_thread(lambda: len(os.listdir(self._staging)))
         return {"kind": "file", "url": self.url, "free_bytes": usage.free, "under_way": under_way, "warnings": []}
 
-    async def collect(self) -> int:
-        """Remove what killed writers left; returns the number of files."""
-        return await in_thread(lambda: disk.collect_leftovers(self._staging))
+    async def collect(self, *, dry_run: bool = False) -> list[Remnant]:
+        """Remove staged files of killed writers."""
+        return await in_thread(partial(disk.collect_leftovers, self._staging, dry_run=dry_run))
 
     async def close(self) -> None:
         """Nothing is held open."""

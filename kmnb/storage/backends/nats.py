@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 from kmnb.core.bounds import TTL_SECONDS
 from kmnb.core.metadata import Capability
 from kmnb.storage._embedded import EmbeddedServer
+from kmnb.storage._protocols import Remnant
 from kmnb.storage._threads import in_thread_detached
 from kmnb.storage.backends._nats_address import Address, read_address
 from kmnb.storage.backends._nats_area import NatsArea
@@ -124,11 +125,12 @@ class NatsBackend:
             "warnings": warnings,
         }
 
-    async def collect(self) -> int:
-        """Remove what killed writers left; returns the number of objects that never became visible."""
-        now = await self.now()
-        buckets = (self._discussions.bucket, self._named.bucket)
-        return sum([await collect_leftovers(bucket, self._lanes, now=now) for bucket in buckets])
+    async def collect(self, *, dry_run: bool = False) -> list[Remnant]:
+        """Remove chunks of objects that never became visible, and old marks of deletions."""
+        now, found = await self.now(), []
+        for bucket in (self._discussions.bucket, self._named.bucket):
+            found += await collect_leftovers(bucket, self._lanes, now=now, dry_run=dry_run)
+        return found
 
     async def disconnect(self) -> None:
         """Let go of the connections."""

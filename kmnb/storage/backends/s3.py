@@ -19,6 +19,7 @@ from kmnb.storage._threads import in_thread
 from kmnb.storage._urls import split_url, take_options
 from kmnb.storage.backends import _bucket_open as common
 from kmnb.storage.backends._bucket import BucketBackend
+from kmnb.storage.backends._s3_rules import S3Rules
 
 _OPTIONS: dict[str, Any] = {
     "endpoint": None,
@@ -53,13 +54,30 @@ class _Plugin:
         given = take_options(parts, options, _OPTIONS)
         name = common.bucket_name(parts)
         config = await in_thread(partial(_config, given))
-        return await common.open_bucket(_store(name, config, given), parts, connect_seconds=given["connect_seconds"])
+        store = _store(name, config, given)
+        backend = await common.open_bucket(store, parts, connect_seconds=given["connect_seconds"])
+        backend.lifecycle = _rules(name, config, given)
+        return backend
+
+
+def _endpoint(given: Mapping[str, Any]) -> str | None:
+    return given["endpoint"] or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+
+
+def _rules(name: str, config: Mapping[str, Any], given: Mapping[str, Any]) -> S3Rules:
+    """Give the bucket's lifecycle rules, reached with the same keys."""
+    names = ("access_key_id", "secret_access_key", "session_token")
+    by_environment = {one: os.environ.get(f"AWS_{one.upper()}", "") for one in names}
+    keys = {one: config[one] for one in names if one in config} if "access_key_id" in config else by_environment
+    region = config.get("region") or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    usable = {} if config.get("skip_signature") else {one: key for one, key in keys.items() if key}
+    return S3Rules(name, usable, region=region or "us-east-1", endpoint=_endpoint(given))
 
 
 def _store(name: str, config: dict[str, Any], given: Mapping[str, Any]) -> Any:
     from obstore.store import S3Store
 
-    endpoint = given["endpoint"] or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    endpoint = _endpoint(given)
     hosted = common.as_flag(given, "virtual_hosted") if given["virtual_hosted"] is not None else endpoint is None
     full: Any = {**config, "virtual_hosted_style_request": hosted, **({"endpoint": endpoint} if endpoint else {})}
     return S3Store(
