@@ -89,6 +89,12 @@ def line(text: str, data: Any = None) -> Answer:
     return Answer(Card(text), {"message": text} if data is None else data, f"{visible(text)}\n")
 
 
+def text_answer(title: str, text: str, data: Any) -> Answer:
+    """Make an answer of a text of several lines under a title; the command line prints the text alone."""
+    end = "" if not text or text.endswith("\n") else "\n"
+    return Answer(Card(title, body=text), data, visible(text) + end)
+
+
 def _cell(value: Any) -> str:
     text = "" if value is None else str(value)
     return visible(text).replace("\t", " ").replace("\n", "⏎")

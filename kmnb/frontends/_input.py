@@ -9,47 +9,49 @@ from typing import Any
 
 from kmnb.core.bounds import CODE_MAX_BYTES
 from kmnb.errors import BadRequest, BoundExceeded
+from kmnb.ops._command import TEXTS
 
 
 def read_source(command: Any, arguments: Mapping[str, Any], *, standard_input: bool = False) -> dict[str, Any]:
     """Turn the path of a source into what is to be read; anything but a path is data already.
 
     Args:
-        command: The command; ``run`` takes the text of a program, the others a path or a stream.
+        command: The command; programs and receipts are read as text, others take a path or a stream.
         arguments: Checked arguments.
         standard_input: Whether ``-`` means standard input.
 
     Returns:
-        The arguments with a path, an open stream or a program in the place of the source.
+        The arguments with a path, an open stream or a text in the place of the source.
 
     Raises:
         BadRequest: There is no such file, or it is no text where text is needed.
-        BoundExceeded: A program is too long.
+        BoundExceeded: A text is too long.
     """
     source = arguments.get("source")
     if not isinstance(source, Path):
         return dict(arguments)
+    is_text = any(param in TEXTS for param in command.operation.params)
     if standard_input and str(source) == "-":
-        return dict(arguments) | {"source": _program(sys.stdin.buffer) if command.name == "run" else sys.stdin.buffer}
+        return dict(arguments) | {"source": _text(sys.stdin.buffer) if is_text else sys.stdin.buffer}
     path = source.expanduser()
     try:
         if path.is_dir() or not path.exists():
             raise BadRequest(repr(str(path))[:500], "there is no such file", "Name a file.")
-        if command.name != "run":
+        if not is_text:
             return dict(arguments) | {"source": path}
         with path.open("rb") as file:
-            return dict(arguments) | {"source": _program(file)}
+            return dict(arguments) | {"source": _text(file)}
     except (OSError, ValueError) as error:
         if isinstance(error, BadRequest):
             raise
         raise BadRequest(repr(str(path))[:500], f"cannot be read: {error}") from None
 
 
-def _program(file: Any) -> str:
+def _text(file: Any) -> str:
     raw = file.read(CODE_MAX_BYTES + 1)
     if len(raw) > CODE_MAX_BYTES:
-        raise BoundExceeded("program", f"it has more than {CODE_MAX_BYTES:,} bytes", limit="code", unit="bytes")
+        raise BoundExceeded("source", f"it has more than {CODE_MAX_BYTES:,} bytes", limit="code", unit="bytes")
     try:
         return str(raw.decode())
     except UnicodeDecodeError as error:
-        raise BadRequest("program", f"it is no UTF-8 text: byte {error.start}") from None
+        raise BadRequest("source", f"it is no UTF-8 text: byte {error.start}") from None

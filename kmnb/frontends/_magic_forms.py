@@ -7,6 +7,7 @@ from typing import Any
 from kmnb.core.describe import Operation, Param
 from kmnb.errors import BadRequest
 from kmnb.frontends._forms import Form
+from kmnb.ops._command import SOURCE
 
 OUT = Param("out", "text", "Variable that the answer goes to.")
 
@@ -23,7 +24,7 @@ def cell_form(command: Any) -> Form:
         BadRequest: The command takes no data.
     """
     operation = command.operation
-    if not any(param.name == "source" for param in operation.params) or command.name == "run":
+    if SOURCE not in operation.params:
         raise BadRequest(f"%%artifact {command.name}", "it takes no cell", f"Use %artifact {command.name}, one %.")
     params = tuple(param for param in operation.params if param.name != "source")
     summary = f"{operation.summary} The data is what the cell returns, else what it prints."

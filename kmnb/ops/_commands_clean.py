@@ -33,6 +33,15 @@ async def sweep(workspace: Any, given: Mapping[str, Any]) -> Any:
     return await workspace.sweep_async(dry_run=given["dry_run"], foreign=given["foreign"])
 
 
+@command(
+    "open", "Register a thread as active; a closed one is opened again.", word("thread", "Thread."), effect="write"
+)
+async def open_thread(workspace: Any, given: Mapping[str, Any]) -> Answer:
+    """Open a thread."""
+    await workspace.open_thread_async(given["thread"])
+    return line(f"{given['thread']} is open", {"thread": given["thread"]})
+
+
 @command("threads", "List the threads that are alive.")
 async def threads(workspace: Any, given: Mapping[str, Any]) -> Any:
     """List active threads."""
@@ -111,4 +120,4 @@ async def keep(workspace: Any, given: Mapping[str, Any]) -> Any:
     return await artifact.keep_async(given["filename"])
 
 
-COMMANDS = (close, sweep, threads, doctor, hold, release, holds, keep, retain, lifecycle)
+COMMANDS = (open_thread, close, sweep, threads, doctor, hold, release, holds, keep, retain, lifecycle)

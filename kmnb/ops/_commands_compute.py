@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kmnb.core.answers import Answer, line
 from kmnb.core.bounds import RUN_SECONDS
 from kmnb.core.describe import Param
-from kmnb.ops._command import command, word
+from kmnb.ops._command import PROGRAM, RECEIPT, command, word
 
 LANGUAGE = Param("language", "text", "Language of the program.", default="python", positional=True)
+LEVEL = Param("level", "integer", "Isolation that is required: 3, 2, 1 or 0.", minimum=0)
 OPTIONS = (
     Param(
         "with", "texts", "Artifact that the program reads below /artifacts; may be given again. None: the open turn's."
     ),
     Param("timeout", "number", "Deadline in seconds.", default=RUN_SECONDS, minimum=0.001),
-    Param("level", "integer", "Isolation that is required: 3, 2, 1 or 0.", minimum=0),
+    LEVEL,
 )
 
 
 @command(
     "run",
     "Run a program over artifacts in the sandbox.",
-    word("source", "File of the program; - for standard input."),
+    PROGRAM,
     LANGUAGE,
     *OPTIONS,
 )
@@ -52,4 +54,27 @@ async def compute(workspace: Any, given: Mapping[str, Any]) -> Any:
     )
 
 
-COMMANDS = (run,)
+@command("validate", "Compile a program without running it.", PROGRAM, LANGUAGE)
+async def validate(workspace: Any, given: Mapping[str, Any]) -> Answer:
+    """Compile a program."""
+    verdict = await workspace.validate_async(given["source"], given["language"])
+    text = "valid" if verdict.valid else f"not valid: {verdict.errors}"
+    return line(text, {"valid": verdict.valid, "errors": verdict.errors})
+
+
+@command("verify", "Run the program of a receipt again over the same bytes and compare.", RECEIPT, LEVEL)
+async def verify(workspace: Any, given: Mapping[str, Any]) -> Answer:
+    """Verify a receipt."""
+    level = {} if given["level"] is None else {"required_level": given["level"]}
+    found = await workspace.verify_async(given["source"], **level)
+    return line(f"{found.status}: {found.reason}", {"status": found.status, "reason": found.reason})
+
+
+@command("end-session", "End a session of %%compute in this process, with its kernel.", word("name", "Its name."))
+async def end_session(workspace: Any, given: Mapping[str, Any]) -> Answer:
+    """End a session."""
+    ended = await workspace.close_session_async(given["name"])
+    return line(f"session {given['name']} {'ended' if ended else 'is not there'}", {"ended": ended})
+
+
+COMMANDS = (run, validate, verify, end_session)

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
-from kmnb.core.answers import Answer, line, table
+from kmnb.core.answers import Answer, line, table, text_answer
 from kmnb.core.describe import Param
-from kmnb.ops._command import FILENAME, MEDIA_TYPE, SOURCE, command
+from kmnb.core.jsonable import json_text
+from kmnb.ops._command import FILENAME, MEDIA_TYPE, SOURCE, command, word
+
+VERSION = Param("version", "integer", "Version from 0.", required=True, positional=True, minimum=0)
+SOME_VERSION = Param("version", "integer", "Version from 0; the latest when absent.", minimum=0)
+LABEL = word("label", "The label.")
+NEW_NAME = word("new_name", "The other name.")
 
 
 @command("save", "Save the next version of a named artifact.", FILENAME, SOURCE, MEDIA_TYPE, effect="write")
@@ -20,11 +27,89 @@ async def save(workspace: Any, given: Mapping[str, Any]) -> Any:
     "load",
     "Give the handle of a named artifact.",
     FILENAME,
-    Param("version", "integer", "Version from 0; the latest when absent.", minimum=0),
+    SOME_VERSION,
 )
 async def load(workspace: Any, given: Mapping[str, Any]) -> Any:
     """Load a version."""
     return await workspace.load_async(given["filename"], version=given["version"])
+
+
+@command(
+    "append",
+    "Save a version that holds the previous bytes plus a chunk; version 0 of a new name.",
+    FILENAME,
+    SOURCE,
+    Param("whole", "flag", "Whether the previous bytes come first; otherwise the chunk alone.", default=True),
+    effect="write",
+)
+async def append(workspace: Any, given: Mapping[str, Any]) -> Any:
+    """Append to a named artifact."""
+    return await workspace.append_async(given["filename"], given["source"], whole=given["whole"])
+
+
+@command("restore", "Save an old version again as the latest.", FILENAME, VERSION, effect="write")
+async def restore(workspace: Any, given: Mapping[str, Any]) -> Any:
+    """Restore a version."""
+    return await workspace.restore_async(given["filename"], given["version"])
+
+
+@command(
+    "copy", "Copy a version of a named artifact to another name.", FILENAME, NEW_NAME, SOME_VERSION, effect="write"
+)
+async def copy(workspace: Any, given: Mapping[str, Any]) -> Any:
+    """Copy a version."""
+    return await workspace.copy_async(given["filename"], given["new_name"], version=given["version"])
+
+
+@command(
+    "diff",
+    "Compare two versions by what they hold: rows and columns, JSON paths, or lines.",
+    FILENAME,
+    Param("old", "integer", "The one version.", required=True, positional=True, minimum=0),
+    Param("new", "integer", "The other; the latest when absent.", positional=True, minimum=0),
+)
+async def diff(workspace: Any, given: Mapping[str, Any]) -> Answer:
+    """Compare two versions."""
+    found = await workspace.diff_async(given["filename"], given["old"], given["new"])
+    title = f"{found.kind}: {found.added} added, {found.removed} removed, {found.changed} changed"
+    return text_answer(title, found.text, asdict(found))
+
+
+@command("metadata", "Show what the store and its writer know of a version.", FILENAME, SOME_VERSION)
+async def metadata(workspace: Any, given: Mapping[str, Any]) -> Answer:
+    """Show metadata."""
+    told = await workspace.metadata_async(given["filename"], version=given["version"])
+    return table(f"{given['filename']} · metadata", ("name", "value"), [(k, json_text(v)) for k, v in told.items()])
+
+
+@command(
+    "label",
+    "Give a version a label, which then names it; a label moves.",
+    FILENAME,
+    LABEL,
+    SOME_VERSION,
+    effect="write",
+)
+async def label(workspace: Any, given: Mapping[str, Any]) -> Answer:
+    """Set a label."""
+    number = await workspace.label_async(given["filename"], given["label"], version=given["version"])
+    return line(
+        f"{given['filename']}@{given['label']} is version {number}", {"label": given["label"], "version": number}
+    )
+
+
+@command("unlabel", "Take a label away.", FILENAME, LABEL, effect="write")
+async def unlabel(workspace: Any, given: Mapping[str, Any]) -> Answer:
+    """Drop a label."""
+    await workspace.unlabel_async(given["filename"], given["label"])
+    return line(f"{given['filename']} has no label {given['label']}", {"label": given["label"]})
+
+
+@command("labels", "List the labels of a named artifact.", FILENAME)
+async def labels(workspace: Any, given: Mapping[str, Any]) -> Answer:
+    """List labels."""
+    found = await workspace.labels_async(given["filename"])
+    return table(f"{given['filename']} · {len(found)} labels", ("label", "version"), list(found.items()))
 
 
 @command("versions", "List the versions of a named artifact.", FILENAME)
@@ -49,4 +134,6 @@ async def forget(workspace: Any, given: Mapping[str, Any]) -> Answer:
     return line(f"{given['filename']} removed, every version", {"filename": given["filename"]})
 
 
-COMMANDS = (save, load, versions, filenames, forget)
+COMMANDS = (
+    save, load, append, versions, filenames, forget, restore, copy, diff, metadata, label, unlabel, labels,
+)  # fmt: skip

@@ -89,6 +89,24 @@ async def get(workspace: Any, given: Mapping[str, Any]) -> Any:
 
 
 @command(
+    "materialise",
+    "Put artifacts into a folder for programs to read, each below its key; what else is there stays.",
+    word("folder", "Folder; it is made when it is not there."),
+    Param("refs", "texts", "Artifacts: keys, URIs, envelopes or marker texts.", required=True, positional=True),
+)
+async def materialise(workspace: Any, given: Mapping[str, Any]) -> Answer:
+    """Write artifacts as files."""
+    from kmnb.ops.materialise import local_path
+
+    paths: dict[str, str] = {}
+    for ref in given["refs"]:
+        artifact = await workspace.get_async(ref)
+        manifest = await artifact.materialise_async(given["folder"])
+        paths[artifact.key] = str(local_path(manifest.folder, artifact.key))
+    return table(f"{len(paths)} artifacts below {given['folder']}", ("key", "path"), list(paths.items()))
+
+
+@command(
     "spill", "Store data that is too large for a message; small data stays inline.", SOURCE, *ORIGIN, effect="write"
 )
 async def spill(workspace: Any, given: Mapping[str, Any]) -> Any:
@@ -116,4 +134,4 @@ async def remove(workspace: Any, given: Mapping[str, Any]) -> Answer:
     return line(f"{count} artifact{'' if count == 1 else 's'} removed", {"removed": count})
 
 
-COMMANDS = (connect, listing, show, get, spill, put, remove)
+COMMANDS = (connect, listing, show, get, materialise, spill, put, remove)

@@ -9,7 +9,14 @@ from typing import Any
 
 from kmnb.core.describe import Operation
 from kmnb.errors import UnknownPlugin
-from kmnb.ops import _commands_charts, _commands_clean, _commands_compute, _commands_named, _commands_store
+from kmnb.ops import (
+    _commands_bus,
+    _commands_charts,
+    _commands_clean,
+    _commands_compute,
+    _commands_named,
+    _commands_store,
+)
 from kmnb.ops._command import REF, Command
 from kmnb.ops._commands_store import defaults, listing_of
 from kmnb.ops.sip import sip_names, sip_operation
@@ -21,7 +28,14 @@ class _Commands(Mapping[str, Command]):
     """The declared commands, and one for each installed sip, which is loaded when it is asked for."""
 
     def __init__(self) -> None:
-        modules = (_commands_store, _commands_clean, _commands_named, _commands_compute, _commands_charts)
+        modules = (
+            _commands_store,
+            _commands_clean,
+            _commands_named,
+            _commands_compute,
+            _commands_bus,
+            _commands_charts,
+        )
         self._known: dict[str, Command] = {found.name: found for module in modules for found in module.COMMANDS}
 
     def __getitem__(self, name: str) -> Command:
