@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kmnb.errors import SandboxUnavailable
-from kmnb.sandbox._collect import collect
+from kmnb.sandbox._collect import Taken, collect
 from kmnb.sandbox._host import Answer, Host
 from kmnb.sandbox._languages import Language
 from kmnb.sandbox._limits import Limits
@@ -100,13 +100,19 @@ async def _answer(host: Host, number: int, answer: Answer) -> tuple[dict[str, An
 
 
 async def take_output(
-    host: Host, ended: dict[str, Any], descriptors: list[int], *, output: Path | None, limits: Limits
+    host: Host,
+    ended: dict[str, Any],
+    descriptors: list[int],
+    *,
+    output: Path | None,
+    limits: Limits,
+    taken: Taken | None = None,
 ) -> tuple[str, ...]:
     """Copy the output folder, then have it removed."""
     notes: tuple[str, ...] = ()
     try:
         if descriptors and output is not None:
-            notes = await asyncio.to_thread(collect, descriptors[0], output, limits)
+            notes = await asyncio.to_thread(collect, descriptors[0], output, limits, taken=taken)
     finally:
         for descriptor in descriptors:
             os.close(descriptor)

@@ -137,6 +137,21 @@ def test_a_session_keeps_state_and_says_that_it_cannot_be_verified(ws: Any) -> N
         ws.run_cell("echo", language="bash", session="mine")
 
 
+def test_files_that_a_sessions_cells_leave_become_artifacts_after_each_of_them(ws: Any) -> None:
+    one = ws.put("a\n", tool="pods")
+    make = "import os; w = os.environ['KMNB_OUTPUT']\nopen(w + '/one.txt', 'w').write('1\\n')"
+    first = ws.run_cell(make, session="files", artifacts=[one])
+    assert [made.size for made in first.artifacts] == [2], first.stderr
+    told = kmnb._bridge.run(ws.context.backend.discussions.head(first.artifacts[0].key)).attributes
+    assert (told["source_run"], told["source_digests"]) == (first.receipt.digest, one.digest)
+    assert ws.run_cell("print(open(w + '/one.txt').read())", session="files").artifacts == ()
+    more = "os.mkdir(w + '/b'); open(w + '/b/two.txt', 'w').write('22\\n'); open(w + '/one.txt', 'a').write('1\\n')"
+    assert sorted(made.size for made in ws.run_cell(more, session="files").artifacts) == [3, 4]
+    last = ws.run_cell("open(w + '/three.txt', 'w').write('333\\n'); os._exit(0)", session="files")
+    assert [made.size for made in last.artifacts] == [4]
+    assert not ws.close_session("files")
+
+
 def test_programs_of_a_closed_thread_are_gone(ws: Any) -> None:
     receipt = ws.run("print(1)").receipt
     ws.close_thread("t1")

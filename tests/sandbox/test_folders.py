@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any
 import pytest
 
 from kmnb.errors import BadRequest
+from kmnb.sandbox._collect import Taken, collect
 from kmnb.sandbox._host import Host
+from kmnb.sandbox._limits import Limits
 from kmnb.sandbox.inner.folders import remove_folder
 
 DEEP = """
@@ -83,6 +86,47 @@ def test_the_output_of_a_run_that_was_ended_is_taken_too(run: Any, tmp_path: Pat
     code = "import os, time\nopen(os.environ['KMNB_OUTPUT'] + '/part', 'w').write('x')\ntime.sleep(30)"
     assert run(code, output_folder=tmp_path, timeout_seconds=0.5).timed_out
     assert os.listdir(tmp_path) == ["part"]
+
+
+def taken_from(folder: Path, target: Path, **options: Any) -> tuple[str, ...]:
+    source = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        return collect(source, target, Limits(), **options)
+    finally:
+        os.close(source)
+
+
+def test_what_somebody_may_still_write_to_is_read_as_it_is(tmp_path: Path) -> None:
+    outside, folder, target = tmp_path / "outside", tmp_path / "out", tmp_path / "taken"
+    for one in (outside, folder, target):
+        one.mkdir()
+    outside.chmod(0o751)
+    (folder / "link").symlink_to(outside)
+    (folder / "file").write_text("1")
+    (folder / "file").chmod(0o640)
+    known: Taken = {}
+    assert [note.partition(" was")[0] for note in taken_from(folder, target, taken=known, alive=True)] == ["'link'"]
+    assert (folder / "file").stat().st_mode & 0o777 == 0o640
+    assert outside.stat().st_mode & 0o777 == 0o751
+    (target / "file").unlink()
+    taken_from(folder, target, taken=known, alive=True)
+    assert list(target.iterdir()) == []
+    (folder / "file").write_text("2")
+    taken_from(folder, target, taken=known)
+    assert (target / "file").read_text() == "2"
+
+
+def test_many_folders_take_few_descriptors(tmp_path: Path) -> None:
+    for number in range(200):
+        (tmp_path / "out" / str(number)).mkdir(parents=True)
+        (tmp_path / "out" / str(number) / "file").touch()
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 20, before[1]))
+    try:
+        assert taken_from(tmp_path / "out", tmp_path / "taken") == ()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert len(list((tmp_path / "taken").rglob("file"))) == 200
 
 
 @pytest.fixture

@@ -267,6 +267,9 @@ class Spawner:
         elif message["op"] == "release":
             self._release(message["folder"])
             self._tell({"op": "released", "id": message["id"]})
+        elif message["op"] == "output":
+            found = [one.output for one in self.runs if one.number == message["of"] and one.output is not None]
+            self._tell({"op": "output", "id": message["id"]}, found)
         for run in self.runs:
             if run.number == message.get("of") and message["op"] == "end":
                 run.end(message["reason"])

@@ -73,7 +73,7 @@ async def run_cell(
         max_output_bytes: Bytes kept of stdout and of stderr each.
         required_level: Isolation below which it is not run.
         artifacts_folder: Materialised artifacts that it may read.
-        output_folder: An empty folder that receives what a used-once kernel leaves in ``$KMNB_OUTPUT``.
+        output_folder: An empty folder that receives what the cell leaves in ``$KMNB_OUTPUT``, or changes there.
         artifacts: Facts of these artifacts, for the receipt.
         on_output: Called with each piece of output as it comes, on kmnb's own thread.
         mimes: Types of rich results that pass into ``displays``.
@@ -138,7 +138,7 @@ async def _run(
             await running
     seconds = time.monotonic() - begin
     if session is not None and kernel.alive and forced is None:
-        return Ending(0 if cell.status == "ok" else 1, _reason(cell), seconds), ()
+        return Ending(0 if cell.status == "ok" else 1, _reason(cell), seconds), await kernel.take_files(output)
     died = not kernel.alive
     if session is not None:
         pool.sessions.pop(session, None)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kmnb.errors import SandboxUnavailable
+from kmnb.sandbox._collect import Taken, collect
 from kmnb.sandbox._host import Answer, Host
 from kmnb.sandbox._limits import Limits
 from kmnb.sandbox._receipts import Inputs
@@ -46,6 +47,8 @@ class Kernel:
     """Cells that it has run."""
     shown: dict[tuple[Any, Any], Mapping[str, Any]] = field(default_factory=dict)
     """Facts of all artifacts that its cells could read, by key and digest."""
+    taken: Taken = field(default_factory=dict)
+    """Files in its ``$KMNB_OUTPUT`` that earlier cells left."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """One cell at a time."""
 
@@ -62,6 +65,27 @@ class Kernel:
     def interrupt(self) -> None:
         """Send it what Ctrl-C sends."""
         self.host.signal(self.number, 2)
+
+    async def take_files(self, output: Path | None) -> tuple[str, ...]:
+        """Copy what a cell left in ``$KMNB_OUTPUT``, or changed there, while the kernel lives on.
+
+        Args:
+            output: Folder that receives it; None takes nothing.
+
+        Returns:
+            Remarks about files that were not taken.
+        """
+        if output is None:
+            return ()
+        _, answer = self.host.submit({"op": "output", "of": self.number})
+        _, descriptors = await answer
+        try:
+            if not descriptors:
+                return ()
+            return await asyncio.to_thread(collect, descriptors[0], output, self.limits, taken=self.taken, alive=True)
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
 
     async def end(self, reason: str, output: Path | None = None) -> tuple[dict[str, Any], tuple[str, ...]]:
         """End it, take its output folder, and leave nothing.
@@ -82,7 +106,10 @@ class Kernel:
             except SandboxUnavailable:
                 # The spawner is gone, and all of its runs with it.
                 return {"status": -9, "reason": reason}, ()
-            return message, await take_output(self.host, message, descriptors, output=output, limits=self.limits)
+            notes = await take_output(
+                self.host, message, descriptors, output=output, limits=self.limits, taken=self.taken
+            )
+            return message, notes
         finally:
             await asyncio.to_thread(shutil.rmtree, self.artifacts, ignore_errors=True)
 
