@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kmnb._connect import connect, connect_async, open_store, open_store_async
     from kmnb.errors import KmnbError
     from kmnb.integrations.agent_tools import agent_tools, agent_tools_async
+    from kmnb.integrations.duckdb import duckdb
 
 __version__ = "0.1.0"
 
@@ -25,6 +26,7 @@ _WHERE = {
     "agent_tools_async": "kmnb.integrations.agent_tools",
     "connect": "kmnb._connect",
     "connect_async": "kmnb._connect",
+    "duckdb": "kmnb.integrations.duckdb",
     "open_store": "kmnb._connect",
     "open_store_async": "kmnb._connect",
     "KmnbError": "kmnb.errors",
@@ -38,6 +40,7 @@ __all__ = [
     "agent_tools_async",
     "connect",
     "connect_async",
+    "duckdb",
     "open_store",
     "open_store_async",
 ]

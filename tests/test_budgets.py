@@ -15,7 +15,10 @@ BODY_USUAL_LINES = 25
 USUAL_SHARE = 0.9
 POSITIONAL_MAX = 3
 
-FOREIGN_SIGNATURES: dict[str, str] = {"kmnb._plugins.load": "the plug-in contract of the house"}
+FOREIGN_SIGNATURES: dict[str, str] = {
+    "kmnb._plugins.load": "the plug-in contract of the house",
+    "kmnb.ops._handle_frames._Source.batches": "the sources of polars",
+}
 """Functions whose positional parameters are given by somebody else's interface, and whose."""
 
 

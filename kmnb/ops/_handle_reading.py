@@ -17,6 +17,7 @@ from kmnb.core.bounds import ANSWER_CEILING_BYTES, WINDOW_BYTES
 from kmnb.core.display import size_text
 from kmnb.errors import BadRequest, BoundExceeded
 from kmnb.ops._feeding import Feeding
+from kmnb.ops._handle_frames import is_parquet, read_parquet
 from kmnb.ops._windows import WindowReader
 from kmnb.ops.frames import ColumnCollector, check_size, frame_of, table_of
 from kmnb.ops.materialise import Manifest, materialise
@@ -32,6 +33,12 @@ T = TypeVar("T")
 
 class ReadMethods:
     """Ways to the bytes. What is not bounded by its arguments states its size first."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def media_type(self) -> str | None:
+            """See ``HandleFacts``."""
 
     async def _known(self) -> ObjectInfo:
         raise NotImplementedError
@@ -177,7 +184,17 @@ class ReadMethods:
             BoundExceeded: The artifact is larger than that; nothing was read.
             NotSupported: pyarrow is not installed.
         """
+        if is_parquet(self.media_type):
+            # It has types of its own, which a way through JSON values would lose.
+            _, info = await self.locate()
+            check_size(info.size, max_bytes, what="loading it whole")
+            _announce(info, progress)
+            return await asyncio.to_thread(self._parquet_table, columns)
         return table_of(await self._columns(columns, max_bytes, progress))
+
+    def _parquet_table(self, columns: Sequence[str] | None) -> Any:
+        with self.open() as file:
+            return read_parquet(file, columns)
 
     to_pandas, to_pandas_async = blocking(_to_pandas), bridged(_to_pandas)
     to_arrow, to_arrow_async = blocking(_to_arrow), bridged(_to_arrow)
@@ -188,8 +205,7 @@ class ReadMethods:
         area, info = await self.locate()
         check_size(info.size, max_bytes, what="loading it whole")
         reader = WindowReader(area, info)
-        if progress is None:
-            print(f"kmnb: loading {size_text(info.size)} of {info.key}", file=sys.stderr)
+        _announce(info, progress)
         told = None if progress is None else (lambda rows: progress(reader.fetched, info.size))
         collector = ColumnCollector(columns, told)
         await Feeding(collector, {}, reader=reader, info=info).answer(0)
@@ -199,6 +215,12 @@ class ReadMethods:
 
     def _size_of(self) -> int:
         return run(self._known()).size or 0
+
+
+def _announce(info: ObjectInfo, progress: Progress | None) -> None:
+    """Name the size before something is loaded whole."""
+    if progress is None:
+        print(f"kmnb: loading {size_text(info.size)} of {info.key}", file=sys.stderr)
 
 
 class _RangeFile(io.RawIOBase):

@@ -13,6 +13,7 @@ from kmnb.core.metadata import ObjectInfo
 from kmnb.core.slice import Slice
 from kmnb.errors import ArtifactNotFound
 from kmnb.ops._handle_facts import HandleFacts
+from kmnb.ops._handle_frames import FrameMethods
 from kmnb.ops._handle_reading import ReadMethods
 from kmnb.ops._handle_sips import SipMethods
 from kmnb.ops.sip import Source, run_sip, sip_names
@@ -48,7 +49,7 @@ class HandleHooks(Protocol):
         """Find the held copy of an artifact that is gone; raises ArtifactNotFound with the reason."""
 
 
-class Artifact(HandleFacts, SipMethods, ReadMethods):
+class Artifact(HandleFacts, SipMethods, ReadMethods, FrameMethods):
     """One artifact: what is known of it, bounded reads, and the way to its bytes.
 
     Properties and every way of showing it do no I/O; unknown facts are None. Methods that do I/O have a twin with the
