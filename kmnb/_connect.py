@@ -27,6 +27,7 @@ def connect(
     component: str | None = None,
     scope: str | None = None,
     handling_mode: str | None = None,
+    layout: str | None = None,
     config: Mapping[str, Any] | str | os.PathLike[str] | None = None,
 ) -> Workspace:
     """Open a workspace on a store.
@@ -46,11 +47,13 @@ def connect(
         component: Component that owns the named artifacts in scope ``component``.
         scope: Who shares named artifacts, ``namespace`` or ``component``.
         handling_mode: What of a tool's artifacts reaches a model: ``ignore``, ``reference`` or ``embed``.
+        layout: How named artifacts lie: ``kmnb``, or ``agent-mesh`` or ``adk`` for a store of that peer.
         config: A configuration file, or its content as a dict.
 
     Raises:
         BadRequest: A setting that cannot be meant.
         UnknownPlugin: No backend for that scheme.
+        NotSupported: A layout that no peer has on such a store.
         StoreUnavailable: The store does not answer within the connect time-out.
     """
     call = {
@@ -65,6 +68,7 @@ def connect(
         "component": component,
         "scope": scope,
         "handling_mode": handling_mode,
+        "layout": layout,
     }
     from kmnb.frontends._settings import resolve
 
@@ -84,7 +88,7 @@ async def _open(resolved: Resolved) -> Workspace:
     from kmnb.ops.workspace import Workspace
     from kmnb.storage import open_backend
 
-    backend = await open_backend(resolved.url)
+    backend = await open_backend(resolved.url, layout=resolved.settings.layout)
     return await Workspace.started(Context(backend, resolved.names, resolved.settings, origins=resolved.origins))
 
 

@@ -21,6 +21,10 @@ USER_PREFIX = "user:"
 SEGMENT_MAX_BYTES = 180
 """Longest escaped identifier that stands in a named key itself; a longer one is stored under its digest."""
 
+_MET_MAX = 4096
+_met: dict[str, str] = {}
+# Long identifiers that this process wrote as digests, so that other layouts can spell them out; bounded.
+
 _ADK = re.compile(
     r"apps/(?P<app>[^/]+)/users/(?P<user>[^/]+)(?:/sessions/(?P<session>[^/]+))?"
     r"/artifacts/(?P<filename>.+?)(?:/versions/(?P<version>[0-9]{1,18}))?",
@@ -116,6 +120,43 @@ def parse_version_key(key: str) -> tuple[NamedAddress | None, int] | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """What a prefix of the named area covers: one scope, or one name in it."""
+
+    app: str
+    """Application."""
+    user: str
+    """The end user."""
+    session: str | None
+    """The conversation; None in user scope."""
+    filename: str | None
+    """Name without the ``user:`` prefix; None for the whole scope."""
+
+
+def parse_place(prefix: str) -> Place | None:
+    """Read a prefix of the named area that is a whole scope or a whole name.
+
+    Identifiers that stand there by their digest are known where this process met them.
+
+    Returns:
+        The place; None for every other prefix.
+    """
+    segments = prefix.split("/")
+    if len(segments) in (4, 5) and segments[2] == "s":
+        session, rest = segments[3], segments[4:]
+    elif len(segments) in (3, 4) and segments[2] == "u":
+        session, rest = None, segments[3:]
+    else:
+        return None
+    app, user = _identifier(segments[0]), _identifier(segments[1])
+    inside = None if session is None else _identifier(session)
+    filename = _identifier(rest[0]) if rest else None
+    if app is None or user is None or (session is not None and inside is None) or (rest and filename is None):
+        return None
+    return Place(app, user, inside, filename)
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """What an artifact URI points at: exactly one of the two is set."""
 
@@ -175,7 +216,17 @@ def _short(identifier: str) -> str:
     segment = escape(identifier)
     if len(segment) <= SEGMENT_MAX_BYTES:
         return segment
-    return "==" + hashlib.sha256(identifier.encode()).hexdigest()
+    digest = "==" + hashlib.sha256(identifier.encode()).hexdigest()
+    if digest not in _met:
+        if len(_met) >= _MET_MAX:
+            _met.pop(next(iter(_met)), None)
+        _met[digest] = identifier
+    return digest
+
+
+def _identifier(segment: str) -> str | None:
+    """Read a segment of a named key; None for a digest that this process never met."""
+    return _met.get(segment) if segment.startswith("==") else unescape(segment)
 
 
 def _check_filename(name: str) -> str:

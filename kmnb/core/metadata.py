@@ -30,6 +30,7 @@ class Attribute(StrEnum):
     ARGS_DIGEST = "args-digest"
     IDENTITY = "identity"
     METADATA = "metadata"
+    ADK = "adk"
 
 
 class Area(StrEnum):

@@ -10,7 +10,7 @@ from typing import Any
 from kmnb.core.metadata import Attribute
 from kmnb.integrations._adk_checks import Scope, invalid, is_reference, kit, references_of
 
-ATTRIBUTE = "adk"
+ATTRIBUTE = Attribute.ADK
 """Name of the attribute that holds what a part tells besides its bytes."""
 _BYTES = "application/octet-stream"
 

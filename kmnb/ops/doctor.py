@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from kmnb.core.addresses import scope_prefix
 from kmnb.core.answers import Answer
 from kmnb.core.display import Card
 from kmnb.core.metadata import Capability
@@ -15,12 +16,16 @@ from kmnb.errors import KmnbError
 from kmnb.ops.context import Context
 from kmnb.ops.foreign import foreign_coordinator
 from kmnb.ops.holds import list_holds
+from kmnb.ops.named import address_of
 from kmnb.ops.sweeping import read_mark
 from kmnb.ops.threads import list_threads
-from kmnb.storage._protocols import ExpiringBackend
+from kmnb.storage._protocols import ExpiringBackend, PeerBackend
 
 SKEW_SECONDS = 60.0
 """Difference of clocks that is worth a warning."""
+FAULTS_MAX = 200
+"""Most versions of a peer's store that are looked at."""
+_MOVE = "Copy them to a store in the layout of kmnb with kmnb migrate."
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,7 @@ async def examine(context: Context, *, fix: bool = False) -> Answer:
 
 
 async def _all(context: Context) -> AsyncIterator[Finding]:
-    for look in (_store, _ttl, _clock, _registry, _last_sweep, _holds, _coordinator, _sandbox):
+    for look in (_store, _layout, _ttl, _clock, _registry, _last_sweep, _holds, _coordinator, _sandbox):
         try:
             yield await look(context)
         except (KmnbError, OSError, TimeoutError) as error:
@@ -79,6 +84,19 @@ async def _store(context: Context) -> Finding:
     version = f", server {facts['server_version']}" if "server_version" in facts else ""
     detail = f"{context.backend.url}{version}; {powers}"
     return Finding("store", "warning" if warnings else "ok", detail, "; ".join(warnings))
+
+
+async def _layout(context: Context) -> Finding:
+    backend, here = context.backend, context.settings.layout
+    if not isinstance(backend, PeerBackend):
+        return Finding("layout", "ok", here)
+    place = address_of(context, "x")
+    scopes = tuple(scope_prefix(place.app, place.user, session) for session in (place.session, None))
+    faults = [line async for line in backend.faults(place.app, scopes, most=FAULTS_MAX)]
+    if not faults:
+        return Finding("layout", "ok", f"{here}, nothing wrong with the versions of this session and this user")
+    shown = "; ".join(faults[:10]) + (f"; {len(faults) - 10} more" if len(faults) > 10 else "")
+    return Finding("layout", "warning", f"{here}, {len(faults)} defects that the peer left: {shown}", _MOVE)
 
 
 async def _ttl(context: Context) -> Finding:

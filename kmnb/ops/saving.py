@@ -26,6 +26,8 @@ from kmnb.storage._source import blocks
 
 PREDECESSOR_SECONDS = 30.0
 """How long an append waits for the version before it, whose writer may have died."""
+_TRIES, _TRIES_WITH_PEERS = 3, 30
+# Numbers that somebody else took: in a peer's layout the peer takes one with every save, without our counter.
 
 
 def told_of(address: NamedAddress, metadata: Mapping[str, Any] | None, **named: Any) -> dict[str, str]:
@@ -76,11 +78,35 @@ async def save_version(
     return await _told(context, info, address=address, version=version)
 
 
+async def _reserve(context: Context, address: NamedAddress, *, floor: int = 0) -> tuple[int, float]:
+    """Reserve the next number of a name; tells also how long the version before it may be waited for.
+
+    In a peer's layout numbers go on behind what the peer wrote, and a version that is missing long after anybody
+    reserved a number was removed by the peer, which tells nobody.
+    """
+    if context.settings.layout == "kmnb":
+        return await reserve_number(context, counter_of(address), floor=floor), PREDECESSOR_SECONDS
+    first, now = max(floor, await _floor(context, address)), await context.now()
+    before = await change_counter(
+        context, counter_of(address), lambda counter: counter.reserved(max(counter.following, first), now)
+    )
+    is_idle = before.moved_at is None or (now - before.moved_at).total_seconds() > PREDECESSOR_SECONDS
+    return max(before.following, first), 0.0 if is_idle else PREDECESSOR_SECONDS
+
+
+async def _floor(context: Context, address: NamedAddress) -> int:
+    """Number behind everything that is there; 0 in kmnb's own layout, where the counter knows."""
+    if context.settings.layout == "kmnb":
+        return 0
+    return max(await list_versions(context, address), default=-1) + 1
+
+
 async def _reserve_after(context: Context, address: NamedAddress, expected: int) -> int:
     """Reserve the next number if a version is the latest, as one step."""
     while True:
         counter, _ = await read_counter(context, counter_of(address))
-        before = await _predecessor(context, address, counter.following)
+        following = max(counter.following, await _floor(context, address))
+        before = await _predecessor(context, address, following)
         latest = None if before is None else int(before.key.rpartition("/")[2])
         if latest != expected:
             raise VersionConflict(
@@ -91,13 +117,14 @@ async def _reserve_after(context: Context, address: NamedAddress, expected: int)
                 expected=expected,
             )
 
-        def reserve(now: Counter, seen: Counter = counter) -> Counter:
+        def reserve(now: Counter, seen: Counter = counter, number: int = following) -> Counter:
             if now.following != seen.following:
                 raise _Moved
-            return now.reserved(now.following)
+            return now.reserved(number, now.moved_at)
 
         with contextlib.suppress(_Moved):
-            return (await change_counter(context, counter_of(address), reserve)).following
+            await change_counter(context, counter_of(address), reserve)
+            return following
 
 
 class _Moved(Exception):
@@ -109,8 +136,8 @@ async def write_version(
 ) -> Artifact:
     """Reserve the next number of a name and store content under it."""
     floor = 0
-    for _ in range(3):
-        version = await reserve_number(context, counter_of(address), floor=floor)
+    for _ in range(_TRIES if context.settings.layout == "kmnb" else _TRIES_WITH_PEERS):
+        version, _ = await _reserve(context, address, floor=floor)
         key = address.version_key(version)
         try:
             info = await write_object(context.backend.named, key, content, told=told, name=address.filename)
@@ -136,8 +163,8 @@ async def append_version(context: Context, address: NamedAddress, chunk: Any, *,
     content = await read_content(chunk, media_type=None, inline_max_bytes=0)
     if not whole:
         return await write_version(context, address, content, told={})
-    version = await reserve_number(context, counter_of(address))
-    before = await _predecessor(context, address, version)
+    version, seconds = await _reserve(context, address)
+    before = await _predecessor(context, address, version, seconds=seconds)
     if before is None:
         joined, told = content, told_of(address, None)
     else:
@@ -161,13 +188,15 @@ async def _told(context: Context, info: ObjectInfo, *, address: NamedAddress, ve
     return artifact
 
 
-async def _predecessor(context: Context, address: NamedAddress, version: int) -> ObjectInfo | None:
+async def _predecessor(
+    context: Context, address: NamedAddress, version: int, *, seconds: float = PREDECESSOR_SECONDS
+) -> ObjectInfo | None:
     """Wait until the version before is there; a writer that died leaves a gap, which is passed over."""
     loop = asyncio.get_running_loop()
-    deadline, pause = loop.time() + PREDECESSOR_SECONDS, 0.005
+    deadline, pause = loop.time() + seconds, 0.005
     while True:
         below = [number for number in await list_versions(context, address) if number < version]
-        if version == 0 or (below and below[-1] == version - 1) or loop.time() > deadline:
+        if version == 0 or (below and below[-1] == version - 1) or loop.time() >= deadline:
             break
         counter, _ = await read_counter(context, counter_of(address))
         if counter.is_gone(version - 1):
@@ -198,7 +227,7 @@ async def keep_artifact(
     lineage = {"source": artifact.uri, "source_digest": info.digest}
     told = {name: value for name, value in info.attributes.items() if name != Attribute.IDENTITY}
     told |= told_of(address, {**read_custom(info), **(metadata or {}), "lineage": lineage})
-    version = await reserve_number(context, counter_of(address))
+    version, _ = await _reserve(context, address)
     copied = await context.backend.named.put(
         address.version_key(version), area.stream(info.key, info=info), create_only=True, attributes=told
     )

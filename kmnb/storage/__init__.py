@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from kmnb import _plugins
@@ -17,13 +18,14 @@ __all__ = ["Store", "open_backend", "open_store"]
 _PACKAGE, _GROUP = "kmnb.storage.backends", "kmnb.backends"
 
 
-async def open_backend(url: str, *, read_only: bool = False, **options: Any) -> Backend:
+async def open_backend(url: str, *, read_only: bool = False, layout: str = "kmnb", **options: Any) -> Backend:
     """Open a store by its URL; what is missing is made.
 
     Args:
         url: ``memory://``, ``file:///path``, ``nats://host``, ``nats+embedded:///path``, ``s3://bucket/prefix``,
             ``gs://…``, ``az://…``.
         read_only: Whether every write is refused.
+        layout: How named artifacts lie: ``kmnb``, ``agent-mesh`` or ``adk``.
         options: Options of the backend; the URL's query may hold them too.
 
     Returns:
@@ -35,13 +37,22 @@ async def open_backend(url: str, *, read_only: bool = False, **options: Any) -> 
         StoreUnavailable: The store does not answer within the connect time-out.
         StoreDenied: It refuses the credentials.
     """
+    if layout != "kmnb":
+        from kmnb.storage.layouts import open_layout
+
+        backend = await open_layout(url, options, layout=layout, opener=_open)
+    else:
+        backend = await _open(url, options)
+    return ReadOnlyBackend(backend) if read_only else backend
+
+
+async def _open(url: str, options: Mapping[str, Any]) -> Backend:
     scheme = split_url(url).scheme
     # nats+embedded is opened by the file nats: what stands before the plus names the file.
     plugin: BackendPlugin = _plugins.load(_PACKAGE, _GROUP, scheme.partition("+")[0], "BACKEND")
     if scheme not in plugin.schemes:
         raise UnknownPlugin(f"store scheme {scheme!r}", "there is none", f"Known: {', '.join(plugin.schemes)}")
-    backend = await plugin.open(url, options)
-    return ReadOnlyBackend(backend) if read_only else backend
+    return await plugin.open(url, options)
 
 
 def open_store(url: str, **options: Any) -> Store:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -61,10 +61,14 @@ class Found:
     """The text kept with it; None in listings and where there is none."""
     data: bytes = b""
     """What was read."""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    """Everything that is kept with it, by obstore's names; empty in listings."""
 
 
-def _found(meta: Any, metadata: str | None = None, data: bytes = b"") -> Found:
-    return Found(str(meta["path"]), meta["size"], meta["last_modified"], _revision(meta), metadata, data)
+def _found(meta: Any, attributes: Mapping[str, str] | None = None, data: bytes = b"") -> Found:
+    told = dict(attributes or {})
+    revision = _revision(meta)
+    return Found(str(meta["path"]), meta["size"], meta["last_modified"], revision, told.get(_METADATA), data, told)
 
 
 def _revision(told: Any) -> dict[str, str]:
@@ -94,7 +98,14 @@ class Bucket:
         self._store, self.name = store, name
 
     async def put(
-        self, path: str, data: bytes, *, thing: str, mode: Any = "overwrite", metadata: str | None = None
+        self,
+        path: str,
+        data: bytes,
+        *,
+        thing: str,
+        mode: Any = "overwrite",
+        metadata: str | None = None,
+        attributes: Mapping[str, str] | None = None,
     ) -> dict[str, str]:
         """Store bytes at once; they are sent again when the connection breaks.
 
@@ -105,6 +116,7 @@ class Bucket:
             data: All of it.
             mode: ``create``, ``overwrite``, or the revision that is to be replaced.
             metadata: ASCII text kept with it, atomically.
+            attributes: What is kept with it besides, by obstore's names.
             thing: What errors name.
 
         Returns:
@@ -114,8 +126,8 @@ class Bucket:
             AlreadyExists: ``create`` and it is there.
             VersionConflict: It is not of that revision.
         """
-        attributes = {} if metadata is None else {_METADATA: metadata}
-        options: dict[str, Any] = {"mode": mode, "use_multipart": False, "attributes": attributes}
+        kept = {**(attributes or {}), **({} if metadata is None else {_METADATA: metadata})}
+        options: dict[str, Any] = {"mode": mode, "use_multipart": False, "attributes": kept}
         for pause in RESEND_PAUSES:
             try:
                 return _revision(await _call(thing, obstore.put, self._store, path, data, **options))
@@ -123,14 +135,22 @@ class Bucket:
                 await asyncio.sleep(pause)
         return _revision(await _call(thing, obstore.put, self._store, path, data, **options))
 
-    async def upload(self, path: str, blocks: AsyncIterator[bytes | memoryview], *, thing: str, metadata: str) -> None:
+    async def upload(
+        self,
+        path: str,
+        blocks: AsyncIterator[bytes | memoryview],
+        *,
+        thing: str,
+        metadata: str,
+        attributes: Mapping[str, str] | None = None,
+    ) -> None:
         """Store a stream in parts; what was sent is thrown away when it fails or is cancelled."""
         feed = Feed(PART_BYTES)
         options: dict[str, Any] = {
             "use_multipart": True,
             "chunk_size": PART_BYTES,
             "max_concurrency": PARTS_UNDER_WAY,
-            "attributes": {_METADATA: metadata},
+            "attributes": {**(attributes or {}), _METADATA: metadata},
         }
         sending = asyncio.ensure_future(_call(thing, obstore.put, self._store, path, iter(feed), **options))
         try:
@@ -151,7 +171,7 @@ class Bucket:
         def read() -> Found:
             result = obstore.get(self._store, path)
             small = max_bytes is None or result.meta["size"] <= max_bytes
-            return _found(result.meta, result.attributes.get(_METADATA), bytes(result.bytes()) if small else b"")
+            return _found(result.meta, result.attributes, bytes(result.bytes()) if small else b"")
 
         return await _call(thing, read)
 
@@ -160,7 +180,7 @@ class Bucket:
 
         def read() -> Found:
             result = obstore.get(self._store, path, options={"range": (start, end)})
-            return _found(result.meta, result.attributes.get(_METADATA), bytes(result.bytes()))
+            return _found(result.meta, result.attributes, bytes(result.bytes()))
 
         return await _call(thing, read)
 
@@ -179,7 +199,7 @@ class Bucket:
 
         def begin() -> tuple[Found, Any]:
             result = obstore.get(self._store, path, options={"range": (start, end)})
-            return _found(result.meta, result.attributes.get(_METADATA)), result.stream(min_chunk_size=CHUNK_BYTES)
+            return _found(result.meta, result.attributes), result.stream(min_chunk_size=CHUNK_BYTES)
 
         found, chunks = await _call(thing, begin)
         ahead = asyncio.ensure_future(_call(thing, _next, chunks))
@@ -196,7 +216,7 @@ class Bucket:
 
         def read() -> Found:
             result = obstore.get(self._store, path, options={"head": True})
-            return _found(result.meta, result.attributes.get(_METADATA))
+            return _found(result.meta, result.attributes)
 
         return await _call(thing, read)
 

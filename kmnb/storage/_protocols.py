@@ -252,6 +252,22 @@ class LifecycleBackend(Protocol):
         """The rules; None where they cannot be reached from here."""
 
 
+@runtime_checkable
+class PeerBackend(Protocol):
+    """What a store offers besides, whose named artifacts lie in a peer's layout."""
+
+    @property
+    def layout(self) -> str:
+        """Name of the layout."""
+
+    @property
+    def unplaced(self) -> tuple[int, list[str]]:
+        """How many things the last walk over everything could not read as a version, and the first of them."""
+
+    def faults(self, app: str, prefixes: tuple[str, ...], *, most: int) -> AsyncIterator[str]:
+        """Walk what is wrong with an application's name and with the versions of some scopes, one line each."""
+
+
 class BackendPlugin(Protocol):
     """What a file in ``storage/backends`` exposes as ``BACKEND``."""
 

@@ -90,9 +90,12 @@ class Front(BaseHTTPRequestHandler):
         self._answer(status, f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>{code}</Message></Error>")
 
     def _metadata(self) -> dict[str, str]:
-        return {
+        kept = {
             key.lower()[len(_META) :]: value for key, value in self.headers.items() if key.lower().startswith(_META)
         }
+        kind = self.headers.get("Content-Type")
+        # Names of metadata are in small letters here, so this one is free.
+        return kept if kind is None else {**kept, "Content-Type": kind}
 
     def _stored(self, answer: Answer, bucket: str, body: str = "") -> None:
         if answer.status != HTTPStatus.OK:

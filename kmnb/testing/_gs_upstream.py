@@ -111,10 +111,12 @@ class Upstream:
     def store(self, bucket: str, name: str, data: bytes, *, metadata: dict[str, str], condition: str | None) -> Answer:
         """Store an object; ``condition`` is the generation that it must have, 0 for none."""
         mark = secrets.token_hex(16)
-        told = json.dumps({"name": name, "metadata": metadata})
+        kept = {key: value for key, value in metadata.items() if key != "Content-Type"}
+        kind = metadata.get("Content-Type", "application/octet-stream")
+        told = json.dumps({"name": name, "metadata": kept, "contentType": kind})
         body = b"".join((
             f"--{mark}\r\nContent-Type: application/json\r\n\r\n{told}\r\n".encode(),
-            f"--{mark}\r\nContent-Type: application/octet-stream\r\n\r\n".encode(),
+            f"--{mark}\r\nContent-Type: {kind}\r\n\r\n".encode(),
             data,
             f"\r\n--{mark}--\r\n".encode(),
         ))  # fmt: skip

@@ -95,13 +95,28 @@ class BucketBackend:
         self, bucket: Bucket, prefix: str, *, metadata_bytes: int, capabilities: frozenset[Capability]
     ) -> None:
         self.url, self.capabilities = bucket.name, capabilities
-        self._bucket, self._prefix = bucket, prefix
+        self._bucket, self._prefix, self._metadata_bytes = bucket, prefix, metadata_bytes
         self.discussions = BucketArea(bucket, prefix, area=Area.DISCUSSIONS, metadata_bytes=metadata_bytes)
         self.named = BucketArea(bucket, prefix, area=Area.NAMED, metadata_bytes=metadata_bytes)
         self.records = BucketRecords(bucket, prefix)
 
     def __repr__(self) -> str:
         return f"<store {self.url}>"
+
+    @property
+    def bucket(self) -> Bucket:
+        """The bucket itself, for layouts that are not kmnb's."""
+        return self._bucket
+
+    @property
+    def prefix(self) -> str:
+        """What stands before everything, with its trailing slash where it is not empty."""
+        return self._prefix
+
+    def below(self, folder: str) -> BucketBackend:
+        """Give the same bucket as a store whose things all lie below a folder, which ends with a slash."""
+        prefix = f"{self._prefix}{folder}"
+        return BucketBackend(self._bucket, prefix, metadata_bytes=self._metadata_bytes, capabilities=self.capabilities)
 
     async def now(self) -> datetime:
         """Give the bucket's clock, by writing a record and asking when it was written."""

@@ -1,0 +1,249 @@
+"""Versions of a peer as objects of the named area.
+
+The keys are those of kmnb's own layout; a shelf knows where each lies. What the peer has no place for (digest,
+preview, schema, index) is kept in kmnb's own folder beside the peer's tree, under the same key, and counts only while
+the version carries its mark: what the peer wrote itself is never described by facts of something else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import aclosing, suppress
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from kmnb.core.addresses import NamedAddress, Place, parse_place
+from kmnb.core.bounds import WINDOW_BYTES
+from kmnb.core.metadata import Attribute, ObjectInfo
+from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, KeySyntaxError
+from kmnb.storage._keys import check_key, check_prefix, is_below
+from kmnb.storage._protocols import Attributes, ObjectArea, Progress, Source
+from kmnb.storage._ranges import check_range, same_object
+from kmnb.storage._source import Intake, final_attributes
+from kmnb.storage._threads import in_thread
+from kmnb.storage.backends._bucket_layout import SMALL_MAX_BYTES
+from kmnb.storage.backends._file_disk import Staged
+from kmnb.storage.layouts import _companions as companions
+from kmnb.storage.layouts._shelf import About, Shelf, Slot, Told
+from kmnb.storage.layouts._tree import is_number
+
+READ_BYTES = 8 * WINDOW_BYTES
+"""What one request of a stream reads."""
+_MARK, _DIGEST, _SIZE = "peer-mark", "peer-digest", "peer-size"
+
+
+class LayoutArea:
+    """The named area in a peer's layout.
+
+    Args:
+        shelf: Where versions lie.
+        own: kmnb's own area for facts, and for everything that is no version.
+    """
+
+    def __init__(self, shelf: Shelf, own: ObjectArea) -> None:
+        self.shelf, self._own = shelf, own
+
+    async def _find(self, key: str) -> tuple[NamedAddress, int] | None:
+        """Tell which version a key means; None for a key that means none."""
+        start, _, number = check_key(key).rpartition("/")
+        if not is_number(number) or start.count("/") not in (3, 4):
+            return None
+        place = parse_place(start)
+        if place is not None and place.filename is not None:
+            return NamedAddress(place.app, place.user, place.session, place.filename), int(number)
+        if "/==" in f"/{start}":
+            async for slot in self._walk(None):
+                if slot.address.key == start:
+                    return slot.address, int(number)
+            raise ArtifactNotFound(f"artifact {key!a:.1000}", "there is none")
+        return None
+
+    def _holds(self, place: Place) -> bool:
+        """Whether the layout keeps a place apart from others; nothing else is read."""
+        try:
+            self.shelf.check(NamedAddress(place.app, place.user, place.session, place.filename or "x"))
+        except KeySyntaxError:
+            return False
+        return True
+
+    def _walk(self, place: Place | None) -> AsyncIterator[Slot]:
+        return self.shelf.walk(place)
+
+    async def _told(self, key: str, address: NamedAddress, version: int) -> Told:
+        try:
+            self.shelf.check(address)
+        except KeySyntaxError as error:
+            raise ArtifactNotFound(f"artifact {address.name!a:.200}", error.reason) from None
+        return await self.shelf.head(address, version)
+
+    async def head(self, key: str) -> ObjectInfo:
+        """Tell the facts of a version; see ``ObjectArea.head``."""
+        found = await self._find(key)
+        if found is None:
+            return await self._own.head(key)
+        told = await self._told(key, *found)
+        return await self._info(key, found, told)
+
+    async def _info(self, key: str, found: tuple[NamedAddress, int], told: Told) -> ObjectInfo:
+        address, version = found
+        facts = await self._facts(key, told)
+        if facts is not None:
+            return facts
+        if self.shelf.has_companions:
+            told = await companions.explained(self.shelf, address, version, told=told)
+        attributes = dict(told.attributes)
+        if not address.is_short:
+            attributes[Attribute.IDENTITY] = json.dumps([address.app, address.user, address.session, address.filename])
+        return ObjectInfo(key, told.size, None, told.modified, told.identity, attributes)
+
+    async def _facts(self, key: str, told: Told) -> ObjectInfo | None:
+        """What kmnb knows of a version that it wrote itself; None for one of the peer."""
+        if told.mark is None:
+            return None
+        try:
+            kept = dict((await self._own.head(key)).attributes)
+        except ArtifactNotFound:
+            return None
+        if kept.pop(_MARK, None) != told.mark or kept.pop(_SIZE, None) != str(told.size):
+            return None
+        return ObjectInfo(key, told.size, kept.pop(_DIGEST, None), told.modified, told.identity, kept)
+
+    async def faults(self, key: str) -> tuple[str, ...]:
+        """Tell what is wrong with a version that the peer wrote."""
+        found = await self._find(key)
+        if found is None:
+            return ()
+        told = await self._told(key, *found)
+        if await self._facts(key, told) is None and self.shelf.has_companions:
+            told = await companions.explained(self.shelf, *found, told=told)
+        return told.faults
+
+    async def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
+        """Walk versions, sorted; companions of what is there are left out. See ``ObjectArea.list``."""
+        below = check_prefix(prefix)
+        place = parse_place(below) if below else None
+        if place is not None and not self._holds(place):
+            return
+        slots = [slot async for slot in self._walk(place)]
+        names = {slot.address for slot in slots}
+        if place is not None and place.filename is not None and self.shelf.has_companions:
+            described = companions.described_by(NamedAddress(place.app, place.user, place.session, place.filename))
+            if described is not None:
+                async for _ in self._walk(parse_place(described.key)):
+                    return
+        found = {}
+        for slot in slots:
+            if self.shelf.has_companions and companions.described_by(slot.address) in names:
+                continue
+            key = slot.address.version_key(slot.version)
+            if is_below(key, below):
+                found[key] = ObjectInfo(key, slot.size, created_at=slot.modified)
+        for key in sorted(found, key=str.encode):
+            yield found[key]
+
+    async def get_range(self, key: str, start: int, end: int, *, info: ObjectInfo | None = None) -> bytes:
+        """Read some bytes; see ``ObjectArea.get_range``."""
+        check_range(start, end)
+        found = await self._find(key)
+        if found is None:
+            return await self._own.get_range(key, start, end, info=info)
+        known = info
+        if known is None or known.identity is None or known.size is None:
+            told = await self._told(key, *found)
+            known = ObjectInfo(key, told.size, None, told.modified, told.identity)
+        stop = min(end, known.size or 0)
+        if start >= stop:
+            return b""
+        data, identity = await self.shelf.read(*found, (start, stop))
+        same_object(ObjectInfo(key, identity=identity), known)
+        if len(data) != stop - start:
+            raise DigestMismatch(f"artifact {key!a:.1000}", "it is shorter than it was", "Ask for its facts again")
+        return data
+
+    async def stream(self, key: str, *, info: ObjectInfo | None = None) -> AsyncIterator[bytes]:
+        """Read all of it; checked where kmnb wrote it. See ``ObjectArea.stream``."""
+        if await self._find(key) is None:
+            async with aclosing(cast("Any", self._own.stream(key, info=info))) as windows:
+                async for window in windows:
+                    yield window
+            return
+        known = await self.head(key)
+        same_object(known, info)
+        sha, size = hashlib.sha256(), known.size or 0
+        for start in range(0, size, READ_BYTES):
+            data = await self.get_range(key, start, start + READ_BYTES, info=known)
+            sha.update(data)
+            for place in range(0, len(data), WINDOW_BYTES):
+                yield data[place : place + WINDOW_BYTES]
+        if known.digest not in (None, f"sha256:{sha.hexdigest()}"):
+            raise DigestMismatch(f"artifact {key!a:.1000}", "it was changed since it was stored", "Store it again")
+
+    async def put(
+        self,
+        key: str,
+        source: Source,
+        *,
+        create_only: bool = False,
+        attributes: Attributes | None = None,
+        progress: Progress | None = None,
+    ) -> ObjectInfo:
+        """Store a version whole, with its companion; see ``ObjectArea.put``."""
+        found = await self._find(key)
+        if found is None:
+            return await self._own.put(key, source, create_only=create_only, attributes=attributes, progress=progress)
+        self.shelf.check(found[0])
+        async with aclosing(Intake(source, progress)) as intake:
+            data: bytes | Staged | None = await intake.whole(SMALL_MAX_BYTES)
+            try:
+                if data is None:
+                    data = Staged(self.shelf.staging or tempfile.gettempdir()).open()
+                    async for block in intake.rest():
+                        await in_thread(lambda block=block: data.write(block))  # type: ignore[misc]
+                told = final_attributes(attributes)
+                about = About(told, secrets.token_hex(8), datetime.now(UTC), intake.size)
+                digest = f"sha256:{intake.digest()}"
+                if not create_only:
+                    await self.delete(key)
+                await self._publish(key, found, data, about=about, digest=digest)
+            finally:
+                if isinstance(data, Staged):
+                    data.discard()
+        return await self.head(key)
+
+    async def _publish(
+        self, key: str, found: tuple[NamedAddress, int], data: bytes | Staged, *, about: About, digest: str
+    ) -> None:
+        address, version = found
+        kept = {**about.attributes, _MARK: about.mark, _DIGEST: digest, _SIZE: str(about.size)}
+        try:
+            await self._own.put(key, b"", create_only=True, attributes=kept)
+        except AlreadyExists:
+            # Facts of a version that the peer removed; those of one that is there must stay.
+            with suppress(ArtifactNotFound):
+                await self.shelf.head(address, version)
+                raise
+            await self._own.put(key, b"", attributes=kept)
+        await self.shelf.write(address, version, data, about=about)
+        if self.shelf.has_companions and companions.described_by(address) is None:
+            try:
+                await companions.write_companion(self.shelf, address, version, about=about, digest=digest)
+            except BaseException:
+                await self.shelf.delete(address, version)
+                raise
+
+    async def delete(self, key: str) -> None:
+        """Remove a version with what describes it; see ``ObjectArea.delete``."""
+        found = await self._find(key)
+        if found is not None:
+            try:
+                self.shelf.check(found[0])
+            except KeySyntaxError:
+                return
+            if self.shelf.has_companions:
+                await companions.drop_companion(self.shelf, *found)
+            await self.shelf.delete(*found)
+        await self._own.delete(key)

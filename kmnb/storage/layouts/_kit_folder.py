@@ -1,0 +1,199 @@
+"""The kit's folders: ``apps/{app}/users/{user}/[sessions/{session}/]artifacts/{name}/versions/{n}/{end of name}``.
+
+``metadata.json`` lies beside the bytes. A version is staged in ``.{n}.pending``, whose making reserves the number, and
+published by one rename, as the kit does it itself; so neither of the two ever takes the other's number.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from pathlib import Path
+
+from kmnb.core.addresses import NamedAddress, Place
+from kmnb.core.peer_kit import read_document, write_document
+from kmnb.core.peer_names import check_kit_folder
+from kmnb.errors import AlreadyExists
+from kmnb.storage._threads import in_thread
+from kmnb.storage.backends._file_disk import Staged, disk_errors, make_folders, sync_folder
+from kmnb.storage.layouts import _tree as tree
+from kmnb.storage.layouts._shelf import About, Slot, Told, Unplaced
+
+DOCUMENT, VERSIONS = "metadata.json", "versions"
+MARK = "kmnb"
+"""Field of the document that names the facts of kmnb; the kit passes over it."""
+_WORDS = ("users", "sessions", "artifacts")
+
+
+class KitFolder:
+    """Versions in folders of the Agent Development Kit.
+
+    Args:
+        root: The kit's ``root_dir``.
+        staging: Where files wait until they are whole, on the same file system.
+    """
+
+    has_companions = False
+
+    def __init__(self, root: str, staging: str) -> None:
+        self._root, self._staging, self.unplaced = root, staging, Unplaced()
+        self.staging: str | None = staging
+
+    def check(self, address: NamedAddress) -> None:
+        """Refuse what the kit reads as something else; see ``Shelf.check``."""
+        check_kit_folder(address)
+
+    def warnings(self, app: str) -> list[str]:
+        """Tell of a tree of releases before 2.6, which tells no application."""
+        old = os.path.isdir(os.path.join(self._root, "users"))
+        return ["users/ is of a release before 2.6 and tells no application; it is not read"] if old else []
+
+    def _scope_folder(self, app: str, user: str, session: str | None) -> str:
+        inside = () if session is None else ("sessions", session)
+        return os.path.join(self._root, "apps", app, "users", user, *inside, "artifacts")
+
+    def _folder(self, address: NamedAddress) -> str:
+        return os.path.join(self._scope_folder(address.app, address.user, address.session), address.filename)
+
+    def _path(self, address: NamedAddress, version: int) -> str:
+        folder = self._folder(address)
+        return os.path.join(folder, VERSIONS, str(version), os.path.basename(folder))
+
+    async def walk(self, place: Place | None) -> AsyncIterator[Slot]:
+        """Walk versions; see ``Shelf.walk``."""
+        with disk_errors("store"):
+            found = await in_thread(lambda: list(self._everything() if place is None else self._scope(place)))
+        for slot in found:
+            yield slot
+
+    def _scope(self, place: Place) -> Iterator[Slot]:
+        top = self._scope_folder(place.app, place.user, place.session)
+        if place.filename is not None:
+            yield from self._versions(NamedAddress(place.app, place.user, place.session, place.filename))
+            return
+        waiting = [top]
+        while waiting:
+            folder = waiting.pop()
+            for entry in tree.entries(folder):
+                if entry.is_dir() and entry.name == VERSIONS and folder != top:
+                    name = os.path.relpath(folder, top)
+                    yield from self._versions(NamedAddress(place.app, place.user, place.session, name))
+                elif entry.is_dir():
+                    waiting.append(entry.path)
+
+    def _versions(self, address: NamedAddress) -> Iterator[Slot]:
+        folder = self._folder(address)
+        for entry in tree.entries(os.path.join(folder, VERSIONS)):
+            if tree.is_number(entry.name) and entry.is_dir():
+                try:
+                    told = os.stat(os.path.join(entry.path, os.path.basename(folder)), follow_symlinks=False)
+                except FileNotFoundError:
+                    continue
+                yield Slot(address, int(entry.name), told.st_size, tree.moment_of(told))
+
+    def _everything(self) -> Iterator[Slot]:
+        self.unplaced = Unplaced()
+        apps = os.path.join(self._root, "apps")
+        for users in _named(apps, "users"):
+            app = os.path.relpath(os.path.dirname(users), apps)
+            for artifacts in _named(users, "artifacts"):
+                user, mark, session = os.path.relpath(os.path.dirname(artifacts), users).partition("/sessions/")
+                yield from self._scope(Place(app, user, session if mark else None, None))
+
+    async def head(self, address: NamedAddress, version: int) -> Told:
+        """Tell what lies beside a version; see ``Shelf.head``."""
+        path = self._path(address, version)
+
+        def look() -> Told:
+            with disk_errors(f"artifact {address.name!a:.200} version {version}"):
+                found = tree.stat_file(path)
+            document = tree.read_document(os.path.join(os.path.dirname(path), DOCUMENT))
+            faults = () if document is not None else ("metadata.json is missing or damaged; read as text",)
+            told = read_document(document or {})
+            mark = (document or {}).get(MARK)
+            own = mark if isinstance(mark, str) else None
+            return Told(found.st_size, tree.moment_of(found), tree.identity_of(found), told, own, faults)
+
+        return await in_thread(look)
+
+    async def read(self, address: NamedAddress, version: int, span: tuple[int, int]) -> tuple[bytes, str]:
+        """Read a range; see ``Shelf.read``."""
+        with disk_errors(f"artifact {address.name!a:.200} version {version}"):
+            return await in_thread(partial(tree.read_span, self._path(address, version), span))
+
+    async def write(self, address: NamedAddress, version: int, data: bytes | Staged, *, about: About) -> None:
+        """Store a version as the kit does; see ``Shelf.write``."""
+        path = self._path(address, version)
+        final = os.path.dirname(path)
+        document = write_document(
+            about.attributes,
+            name=address.name,
+            version=version,
+            uri=_uri(path),
+            moment=about.moment.timestamp(),
+        )
+        text = json.dumps({**document, MARK: about.mark}, ensure_ascii=False).encode("utf-8", "replace")
+
+        def publish() -> None:
+            thing = f"artifact {address.name!a:.200} version {version}"
+            with disk_errors(thing):
+                file = data if isinstance(data, Staged) else tree.staged(self._staging, data)
+                try:
+                    self._publish(final, file, document=text, name=os.path.basename(path))
+                except FileExistsError:
+                    raise AlreadyExists(thing, "the number is taken", "Take the next one.") from None
+                finally:
+                    file.discard()
+
+        await in_thread(publish)
+
+    def _publish(self, final: str, file: Staged, *, document: bytes, name: str) -> None:
+        folder = os.path.dirname(final)
+        pending = os.path.join(folder, f".{os.path.basename(final)}.pending")
+        make_folders(folder)
+        os.mkdir(pending)
+        try:
+            if os.path.lexists(final):
+                raise FileExistsError
+            file.publish(os.path.join(pending, name), create_only=True)
+            tree.write_file(self._staging, os.path.join(pending, DOCUMENT), document)
+            os.rename(pending, final)
+            sync_folder(folder)
+        except BaseException:
+            shutil.rmtree(pending, ignore_errors=True)
+            raise
+
+    async def delete(self, address: NamedAddress, version: int) -> None:
+        """Remove a version; see ``Shelf.delete``."""
+        folder = os.path.dirname(self._path(address, version))
+
+        def remove() -> None:
+            # A version that is being removed must not be read half: it leaves its place first.
+            gone = os.path.join(os.path.dirname(folder), f".{version}.removed")
+            with disk_errors(f"artifact {address.name!a:.200} version {version}"):
+                try:
+                    os.rename(folder, gone)
+                except FileNotFoundError:
+                    return
+                shutil.rmtree(gone, ignore_errors=True)
+                tree.prune(os.path.dirname(folder), self._root)
+
+        await in_thread(remove)
+
+
+def _uri(path: str) -> str:
+    return Path(os.path.realpath(path)).as_uri()
+
+
+def _named(top: str, name: str) -> Iterator[str]:
+    """Find the folders of a name below another one, not looking into those that were found."""
+    waiting = [top]
+    while waiting:
+        for entry in tree.entries(waiting.pop()):
+            if entry.is_dir() and entry.name == name:
+                yield entry.path
+            elif entry.is_dir():
+                waiting.append(entry.path)

@@ -1,0 +1,110 @@
+"""What both layouts of folders share: files that appear whole, facts of a file, no way out through links."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from kmnb.storage.backends import _file_disk as disk
+from kmnb.storage.backends._file_disk import Staged
+
+DOCUMENT_MAX_BYTES = 1024 * 1024
+"""Largest document of a peer that is read."""
+
+
+def identity_of(found: os.stat_result) -> str:
+    """What changes when a file is written again."""
+    return f"{found.st_ino}-{found.st_mtime_ns}-{found.st_size}"
+
+
+def moment_of(found: os.stat_result) -> datetime:
+    """When a file was written, UTC."""
+    return datetime.fromtimestamp(found.st_mtime, UTC)
+
+
+def is_number(name: str) -> bool:
+    """Whether a name is that of a version."""
+    return name.isascii() and name.isdigit() and len(name) <= 18
+
+
+def entries(folder: str) -> Iterator[os.DirEntry[str]]:
+    """Give what a folder holds, links left out; nothing where there is no such folder."""
+    try:
+        with os.scandir(folder) as found:
+            yield from (entry for entry in found if not entry.is_symlink())
+    except (FileNotFoundError, NotADirectoryError):
+        return
+
+
+def open_file(path: str) -> int:
+    """Open a plain file for reading, never through a link at its end."""
+    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def stat_file(path: str) -> os.stat_result:
+    """Facts of a plain file."""
+    handle = open_file(path)
+    try:
+        return os.fstat(handle)
+    finally:
+        os.close(handle)
+
+
+def read_span(path: str, span: tuple[int, int]) -> tuple[bytes, str]:
+    """Read a range of a file, with its identity."""
+    handle = open_file(path)
+    try:
+        return os.pread(handle, span[1] - span[0], span[0]), identity_of(os.fstat(handle))
+    finally:
+        os.close(handle)
+
+
+def read_document(path: str) -> dict[str, Any] | None:
+    """Read a small JSON object; None where there is none, or a damaged one."""
+    try:
+        handle = open_file(path)
+    except OSError:
+        return None
+    try:
+        value = json.loads(os.read(handle, DOCUMENT_MAX_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return None
+    finally:
+        os.close(handle)
+    return value if isinstance(value, dict) else None
+
+
+def staged(staging: str, data: bytes) -> Staged:
+    """Stage bytes."""
+    file = Staged(staging).open()
+    file.write(data)
+    return file
+
+
+def write_file(staging: str, path: str, data: bytes) -> None:
+    """Store a small file whole, durably, under a free name.
+
+    Raises:
+        FileExistsError: The name is taken.
+    """
+    file = staged(staging, data)
+    try:
+        file.publish(path, create_only=True)
+    finally:
+        file.discard()
+
+
+def remove_file(path: str) -> None:
+    """Remove a file; silent when there is none."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+
+
+def prune(folder: str, top: str) -> None:
+    """Remove folders as far as they are empty."""
+    disk.remove_empty(folder, top)
