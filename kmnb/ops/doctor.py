@@ -70,7 +70,8 @@ async def examine(context: Context, *, fix: bool = False) -> Answer:
 
 
 async def _all(context: Context) -> AsyncIterator[Finding]:
-    for look in (_store, _layout, _ttl, _clock, _registry, _last_sweep, _holds, _coordinator, _sandbox):
+    peers = (_layout,) if isinstance(context.backend, PeerBackend) else ()
+    for look in (_store, *peers, _ttl, _clock, _registry, _last_sweep, _holds, _coordinator, _sandbox):
         try:
             yield await look(context)
         except (KmnbError, OSError, TimeoutError) as error:
@@ -88,8 +89,7 @@ async def _store(context: Context) -> Finding:
 
 async def _layout(context: Context) -> Finding:
     backend, here = context.backend, context.settings.layout
-    if not isinstance(backend, PeerBackend):
-        return Finding("layout", "ok", here)
+    assert isinstance(backend, PeerBackend)
     place = address_of(context, "x")
     scopes = tuple(scope_prefix(place.app, place.user, session) for session in (place.session, None))
     faults = [line async for line in backend.faults(place.app, scopes, most=FAULTS_MAX)]
