@@ -11,9 +11,17 @@ from pathlib import Path
 import pytest
 
 from kmnb._bridge import run
-from kmnb.errors import AlreadyExists, ArtifactNotFound, BadRequest, StoreUnavailable, VersionConflict
+from kmnb.errors import (
+    AlreadyExists,
+    ArtifactNotFound,
+    BadRequest,
+    DigestMismatch,
+    StoreUnavailable,
+    VersionConflict,
+)
 from kmnb.storage import open_backend
 from kmnb.storage.backends.nats import NatsBackend
+from tests.storage.nats_places import jetstream
 
 MIB = 1024 * 1024
 
@@ -140,6 +148,36 @@ def test_a_folder_of_the_embedded_server_is_told_and_its_address_too(backend: Na
     assert facts["buckets"]["kmnb_named_artifacts"]["ttl_seconds"] is None
     assert facts["warnings"] == []
     assert backend.server_url.startswith("nats://127.0.0.1:")
+
+
+def test_a_chunk_that_is_kept_costs_one_small_question(backend: NatsBackend) -> None:
+    area, data = backend.discussions, random.Random(4).randbytes(3 * MIB)
+    info, link = run(area.put("kept", data, attributes={"index": "x" * 40_000})), area.bucket.link
+    assert run(area.get_range("kept", MIB, MIB + 4096, info=info)) == data[MIB : MIB + 4096]
+    requests, received = link.requests, link.received_bytes
+    assert run(area.get_range("kept", MIB + 9, MIB + 4105, info=info)) == data[MIB + 9 : MIB + 4105]
+    assert link.requests - requests == 1
+    assert link.received_bytes - received < 4096
+
+
+def test_a_chunk_that_is_kept_is_not_handed_out_after_another_client_deleted_the_object(backend: NatsBackend) -> None:
+    area, data = backend.discussions, random.Random(4).randbytes(3 * MIB)
+
+    async def story() -> None:
+        kept = await area.put("kept", data)
+        again = await area.put("again", data)
+        for info in (kept, again):
+            assert await area.get_range(info.key, 5, 9, info=info) == data[5:9]
+        async with jetstream(str(backend.server_url)) as js:
+            bucket = await js.object_store(area.bucket.name)
+            await bucket.delete("kept")
+            await bucket.put("again", b"other")
+        with pytest.raises(ArtifactNotFound, match="deleted"):
+            await area.get_range("kept", 5, 9, info=kept)
+        with pytest.raises(DigestMismatch, match="replaced"):
+            await area.get_range("again", 5, 9, info=again)
+
+    run(story())
 
 
 def test_what_was_read_before_it_was_deleted_is_gone_for_every_reader(backend: NatsBackend) -> None:

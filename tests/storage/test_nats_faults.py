@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 import pytest
 
@@ -18,6 +18,7 @@ from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, StoreEr
 from kmnb.storage import open_backend
 from kmnb.storage.backends import _nats_chunks, _nats_leftovers, _nats_sender
 from kmnb.storage.backends._nats_area import NatsArea
+from kmnb.storage.backends._nats_lane import Lane, Message
 from kmnb.storage.backends.nats import NatsBackend
 from kmnb.testing._nats import NatsServer
 from tests.children import ROOT
@@ -384,19 +385,18 @@ def test_a_chunk_that_overtook_its_predecessor_is_put_back_in_order(area: NatsAr
 
     async def story() -> None:
         chunks = [bytes([number]) * CHUNK for number in range(6)]
-        original, lost = _nats_sender.ChunkSender._publish, []
+        original, lost = Lane.send_all, []
 
-        def publish_all_but_one(self: _nats_sender.ChunkSender, number: int, message_id: str) -> int:
-            if number == 2 and not lost:
-                lost.append(number)
-                return self._held_lane().take_token()
-            return original(self, number, message_id)
+        def send_all_but_one(self: Lane, messages: Sequence[Message]) -> None:
+            kept = [message for message in messages if lost or not message[3].endswith(b".2\r\n")]
+            lost.extend(message[3] for message in messages if message not in kept)
+            original(self, kept)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_nats_sender.ChunkSender, "_publish", publish_all_but_one)
+            patch.setattr(Lane, "send_all", send_all_but_one)
             patch.setattr(_nats_sender, "STALL_SECONDS", 0.3)
             await area.put("x", b"".join(chunks))
-        assert lost == [2]
+        assert len(lost) == 1
         assert await read(area, "x") == b"".join(chunks)
 
     run(asyncio.wait_for(story(), SECONDS))

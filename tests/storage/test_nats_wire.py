@@ -53,7 +53,7 @@ def test_frames_do_not_depend_on_how_the_bytes_arrive(
 @given(TOKEN, TOKEN, st.binary(max_size=300), st.booleans())
 def test_what_is_written_can_be_read(subject: str, reply: str, payload: bytes, with_header: bool) -> None:
     headers = b"Nats-Msg-Id: a.1\r\n" if with_header else b""
-    line, _, rest = wire.write_message(subject, reply, payload, headers=headers).partition(b"\r\n")
+    line, _, rest = b"".join(wire.write_message(subject, reply, payload, headers=headers)).partition(b"\r\n")
     verb, *words = line.split(b" ")
     as_server = b" ".join([verb.replace(b"PUB", b"MSG"), words[0], b"1", *words[1:]])
     found = scan([as_server + b"\r\n" + rest])

@@ -102,7 +102,6 @@ class NatsArea:
                 await writer.undo()
                 raise
         if previous is not None and previous.chunks:
-            self._reader.forget(previous.nuid)
             # The new object stands whatever comes of this; chunks without a meta are collected later.
             with suppress(StoreError):
                 await self.bucket.purge(previous.chunk_subject, thing=f"artifact {writer.key!r}")
@@ -125,7 +124,7 @@ class NatsArea:
             return b""
         reader = await self._reader_of(place)
         try:
-            return await reader.read_range(place, start, end, key=key)
+            return await reader.read_range(place, start, end, key=key, is_fresh=info is None)
         except DigestMismatch as error:
             raise await self._told(key, place, error) from error
 
@@ -173,7 +172,6 @@ class NatsArea:
                     continue
                 raise failures.translate(error, thing, self.bucket.link.address.shown) from error
             if nuid:
-                self._reader.forget(nuid)
                 await self.bucket.purge(chunk_subject(self.bucket.name, nuid), thing=thing)
             return
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from functools import partial
-from weakref import WeakSet
 
 from kmnb.core.bounds import MIB, WINDOW_BYTES
 from kmnb.errors import DigestMismatch, StoreError, StoreUnavailable
-from kmnb.storage._threads import in_thread
+from kmnb.storage._digest import RunningDigest
 from kmnb.storage.backends._nats_bucket import Bucket
 from kmnb.storage.backends._nats_feeds import ConsumerFeed, DirectFeed, Feed
 from kmnb.storage.backends._nats_lanes import Lanes
@@ -31,8 +28,6 @@ LAG_SECONDS = 5.0
 PAUSE_SECONDS = 0.1
 """Pause before a lost or lagging read is taken up again."""
 
-_READERS: WeakSet[ChunkReader] = WeakSet()
-
 
 class ChunkReader:
     """Reads chunks of one bucket."""
@@ -43,16 +38,26 @@ class ChunkReader:
         self._locator = Locator(bucket, lanes)
         self._cache: OrderedDict[tuple[str, int], bytes] = OrderedDict()
         self._cached = 0
-        _READERS.add(self)
 
-    async def read_range(self, place: Place, start: int, end: int, *, key: str) -> bytes:
+    async def read_range(self, place: Place, start: int, end: int, *, key: str, is_fresh: bool) -> bytes:
         """Read bytes from ``start`` to ``end``, exclusive, of an object of a known place.
+
+        Args:
+            place: Where its chunks are.
+            start: First byte.
+            end: End, exclusive.
+            key: The object, for errors.
+            is_fresh: Whether the object was seen just now; else chunks that are kept are not handed out unasked,
+                since others may have deleted it.
 
         Raises:
             DigestMismatch: Its chunks do not add up.
         """
         layout = await self._locator.layout(place, key=key)
         first, last = layout.index(start), layout.index(end - 1)
+        is_kept = all((place.nuid, index) in self._cache for index in range(first, last + 1))
+        if is_kept and not is_fresh and not await self._is_whole(place, key):
+            self._forget(place.nuid)
         chunks = [chunk async for chunk in self._chunks(place, first, end=last + 1, layout=layout, key=key)]
         skip = start - layout.offset(first)
         if len(chunks) == 1:
@@ -82,11 +87,20 @@ class ChunkReader:
                 index += 1
                 yield chunk
 
-    def forget(self, nuid: str) -> None:
-        """Drop the chunks of an object that is gone from what every reader of this process keeps."""
-        for reader in list(_READERS):
-            for known in [known for known in reader._cache if known[0] == nuid]:
-                reader._cached -= len(reader._cache.pop(known))
+    async def _is_whole(self, place: Place, key: str) -> bool:
+        """Ask whether an object's chunks are still there; the answer is small, whatever the object holds."""
+        try:
+            question = {"subjects_filter": place.chunk_subject}
+            answer = await self.bucket.api("STREAM.INFO", question, thing=f"artifact {key!r}")
+        except StoreUnavailable:
+            raise
+        except StoreError:
+            return False  # the right to ask may be missing; then they are read again
+        return bool((answer["state"].get("subjects") or {}).get(place.chunk_subject) == place.chunks)
+
+    def _forget(self, nuid: str) -> None:
+        for known in [known for known in self._cache if known[0] == nuid]:
+            self._cached -= len(self._cache.pop(known))
 
     def _recall(self, nuid: str, index: int) -> bytes | None:
         known = self._cache.get((nuid, index))
@@ -107,22 +121,20 @@ class ChunkReader:
         Raises:
             DigestMismatch: Short, long, changed or corrupt.
         """
-        digest, done = hashlib.sha256(), 0
-        hashing = asyncio.ensure_future(in_thread(partial(digest.update, b"")))
+        digest, done = RunningDigest(), 0
         try:
             async with aclosing(self._walk(place, 0, end=place.chunks, layout=None, key=key)) as walk:
                 async for window in walk:
-                    await hashing
-                    hashing = asyncio.ensure_future(in_thread(partial(digest.update, window)))
+                    await digest.feed([window])
                     done += len(window)
                     for begin in range(0, len(window), WINDOW_BYTES):
                         yield window[begin : begin + WINDOW_BYTES]
-            await hashing
+            found = await digest.finish()
         finally:
-            await asyncio.wait({hashing})
+            await digest.close()
         if done != place.size:
             raise DigestMismatch(f"artifact {key!r}", f"it has {done} bytes, {place.size} were stored")
-        if place.digest is not None and digest.digest() != place.digest:
+        if place.digest is not None and found != place.digest:
             raise DigestMismatch(f"artifact {key!r}", "its sha256 is not that of what was stored")
 
     async def _walk(

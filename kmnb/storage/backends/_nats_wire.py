@@ -178,8 +178,10 @@ def write_subscribe(subject: str, number: int) -> bytes:
     return f"SUB {subject} {number}\r\n".encode()
 
 
-def write_message(subject: str, reply: str, payload: bytes | memoryview, *, headers: bytes = b"") -> bytes:
-    """Write a message.
+def write_message(
+    subject: str, reply: str, payload: bytes | memoryview, *, headers: bytes = b""
+) -> tuple[bytes, bytes | memoryview, bytes]:
+    """Write a message, as parts that follow one another; the payload is copied at most once on its way.
 
     Args:
         subject: Where it goes.
@@ -188,7 +190,7 @@ def write_message(subject: str, reply: str, payload: bytes | memoryview, *, head
         headers: Lines ``Name: value`` with their line ends.
     """
     if not headers:
-        return b"".join((f"PUB {subject} {reply} {len(payload)}\r\n".encode(), payload, _CRLF))
+        return f"PUB {subject} {reply} {len(payload)}\r\n".encode(), payload, _CRLF
     head = b"".join((_HEAD, _CRLF, headers, _CRLF))
     line = f"HPUB {subject} {reply} {len(head)} {len(head) + len(payload)}\r\n".encode()
-    return b"".join((line, head, payload, _CRLF))
+    return line + head, payload, _CRLF

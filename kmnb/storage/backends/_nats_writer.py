@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
 from kmnb.errors import AlreadyExists, KmnbError, StoreError, StoreUnavailable
+from kmnb.storage._digest import RunningDigest
 from kmnb.storage._protocols import Attributes, Progress, Source
 from kmnb.storage._source import blocks, final_attributes, known_size
-from kmnb.storage._threads import in_thread
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_bucket import Bucket
 from kmnb.storage.backends._nats_lane import Lane
@@ -71,15 +69,12 @@ class ObjectWriter:
         )
 
     async def _send(self, source: Source, progress: Progress | None) -> bytes:
-        digest, total, sender = hashlib.sha256(), known_size(source), self._sender
+        digest, total, sender = RunningDigest(), known_size(source), self._sender
         begun = asyncio.get_running_loop().time()
-        hashing = asyncio.ensure_future(in_thread(partial(_update, digest, [])))
         try:
             async with self._stack, self._calm(), aclosing(chunk_groups(source, self._chunk_bytes)) as groups:
                 async for group in groups:
-                    # One group is hashed while the next is read and both are on their way.
-                    await hashing
-                    hashing = asyncio.ensure_future(in_thread(partial(_update, digest, group)))
+                    await digest.feed(group)
                     for chunk in group:
                         sender.add(chunk)
                     await self._persist(sender.flow)
@@ -87,12 +82,12 @@ class ObjectWriter:
                         progress(sender.size, total)
                 if sender.count:
                     await self._persist(partial(sender.flow, 0))
-            await hashing
+            found = await digest.finish()
         finally:
-            await asyncio.wait({hashing})
+            await digest.close()
         if sender.was_repeated or asyncio.get_running_loop().time() - begun > LEFTOVER_SECONDS / 2:
             await self._recount()
-        return digest.digest()
+        return found
 
     @contextlib.asynccontextmanager
     async def _calm(self) -> AsyncIterator[None]:
@@ -172,11 +167,6 @@ class ObjectWriter:
         with contextlib.suppress(KmnbError, TimeoutError):
             async with asyncio.timeout(PURGE_SECONDS):
                 await self.bucket.purge(self.subject, thing=self.thing)
-
-
-def _update(digest: Any, group: list[Chunk]) -> None:
-    for chunk in group:
-        digest.update(chunk)
 
 
 async def chunk_groups(source: Source, size: int) -> AsyncGenerator[list[Chunk], None]:
