@@ -15,6 +15,7 @@ from kmnb.core.cards import artifact_card, slice_card
 from kmnb.core.display import plain
 from kmnb.core.jsonable import json_text
 from kmnb.core.outcome import Outcome
+from kmnb.core.report import Report
 from kmnb.core.slice import Slice
 from kmnb.core.visible import visible
 from kmnb.ops.handle import Artifact
@@ -92,7 +93,7 @@ def show(name: str, answer: Any, *, as_json: bool, arguments: Mapping[str, Any])
         The exit code.
     """
     if as_json:
-        put_text(json_text(_data(answer), indent=2) + "\n")
+        put_text(json_text(data_of(answer), indent=2) + "\n")
     elif isinstance(answer, Artifact):
         _artifact(name, answer, arguments)
     elif isinstance(answer, Spill):
@@ -108,6 +109,8 @@ def show(name: str, answer: Any, *, as_json: bool, arguments: Mapping[str, Any])
 
 
 def _code(answer: Any) -> int:
+    if isinstance(answer, Report):
+        return 1 if answer.failures else 0
     if not isinstance(answer, Outcome):
         return 0
     if answer.timed_out:
@@ -116,7 +119,8 @@ def _code(answer: Any) -> int:
     return answer.exit_code if answer.exit_code >= 0 else 128 - answer.exit_code
 
 
-def _data(answer: Any) -> Any:
+def data_of(answer: Any) -> Any:
+    """Give an answer as what becomes JSON."""
     if isinstance(answer, Answer):
         return answer.data
     if isinstance(answer, Spill):
@@ -138,6 +142,8 @@ def _artifact(name: str, artifact: Artifact, arguments: Mapping[str, Any]) -> No
 
 
 def _notes(answer: Any) -> Iterator[str]:
+    if isinstance(answer, Report):
+        yield from answer.notes
     if not isinstance(answer, Slice):
         return
     yield from slice_card(answer).notes

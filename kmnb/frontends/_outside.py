@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
+from kmnb._connect import connect_async
 from kmnb.core.metadata import Capability
 from kmnb.errors import NotSupported
 
@@ -20,3 +22,8 @@ def check_shared(workspace: Any) -> None:
             "a memory store lives inside the process that made it and cannot be seen from outside",
             "Share artifacts through a file:///, nats:// or nats+embedded:/// store.",
         )
+
+
+def connect_still(url: str | None, **options: Any) -> Any:
+    """Open a workspace that does not sweep by itself, for a command whose report is to be of its own doing."""
+    return asyncio.run(connect_async(url, sweep_on_connect=False, **options))

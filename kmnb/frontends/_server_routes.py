@@ -12,7 +12,9 @@ from kmnb.core.arguments import checked
 from kmnb.core.describe import Operation, Param
 from kmnb.errors import BadRequest, UnknownPlugin, VersionConflict
 from kmnb.frontends._forms import json_schema
+from kmnb.frontends._output import data_of
 from kmnb.frontends._server_handler import KmnbHandler
+from kmnb.ops._commands_clean import COMMANDS
 from kmnb.ops.commands import commands, find_command
 from kmnb.ops.sip import sip_names
 
@@ -20,6 +22,8 @@ _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 _reading: Callable[[_Verb], _Verb] = authorized(action="read")
 """Authorises a verb as reading, whatever its name."""
 
+CLEANING = {command.name: command for command in COMMANDS}
+"""Operations that are offered by name; none of them names a file of the server's machine."""
 PAGE_MAX = 1000
 """Most artifacts of one page of a listing."""
 
@@ -133,10 +137,26 @@ class OperationsHandler(KmnbHandler):
         )
 
 
+class OperationHandler(KmnbHandler):
+    """The operations over threads, holds and garbage collection."""
+
+    @web.authenticated
+    @authorized
+    async def post(self, name: str) -> None:
+        """Carry one out with the arguments of a JSON body."""
+        if name not in CLEANING:
+            step = f"Known here: {', '.join(sorted(CLEANING))}."
+            raise UnknownPlugin(f"operation {name[:100]!r}", "it is not offered over REST", step)
+        arguments = checked(CLEANING[name].operation, self.arguments_given())
+        workspace = await self.state.workspace()
+        self.answer(data_of(await CLEANING[name].handler(workspace, arguments)))
+
+
 ROUTES: tuple[tuple[str, type[KmnbHandler]], ...] = (
     ("artifacts", ArtifactsHandler),
     ("artifacts/(.+)", ArtifactHandler),
     ("sips/([^/]+)/(.+)", SipHandler),
     ("operations", OperationsHandler),
+    ("operations/([^/]+)", OperationHandler),
 )
 """Address below the extension's own, and handler."""

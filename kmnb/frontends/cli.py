@@ -105,7 +105,7 @@ def _carry_out(command: Any, arguments: dict[str, Any], places: dict[str, Any], 
     from kmnb._connect import connect
     from kmnb.frontends._input import read_source
     from kmnb.frontends._output import show
-    from kmnb.frontends._outside import check_shared
+    from kmnb.frontends._outside import check_shared, connect_still
     from kmnb.frontends._progress import patience, terminal_show
 
     if "source" in arguments:
@@ -113,7 +113,7 @@ def _carry_out(command: Any, arguments: dict[str, Any], places: dict[str, Any], 
     arguments = read_source(command, arguments, standard_input=True)
     if (show_line := terminal_show()) is not None:
         _bridge.patience = patience(show_line)
-    workspace = connect(places.pop("url"), **places)
+    workspace = (connect_still if command.effect == "delete" else connect)(places.pop("url"), **places)
     try:
         check_shared(workspace)
         answer = _bridge.run(command.handler(workspace, arguments))

@@ -45,18 +45,18 @@ def main(words: Sequence[str]) -> int:
         BadRequest: Words that cannot be understood.
         StoreError: The store cannot be opened, or a single sweep cannot list it.
     """
-    from kmnb._connect import connect
     from kmnb.frontends._forms import Form, HelpAsked
     from kmnb.frontends._output import put_text
+    from kmnb.frontends._outside import connect_still
 
     try:
         given, _ = Form(OPERATION, "kmnb sweep").parse(words)
     except HelpAsked as asked:
         return put_text(asked.args[0])
     pause = None if given["every"] is None else seconds_of(given["every"])
-    with connect(given["url"], **{name: given[name] for name in _PLACES}) as workspace:
+    with connect_still(given["url"], **{name: given[name] for name in _PLACES}) as workspace:
         if given["explain"]:
-            return put_text(explained(workspace, given["explain"], foreign=given["foreign"]))
+            return put_text(_explained(workspace, given["explain"], foreign=given["foreign"]).text)
         if pause is None:
             return _once(workspace, given)
         while True:
@@ -87,21 +87,11 @@ def _guarded(workspace: Any, given: dict[str, Any]) -> None:
         remark(str(error))
 
 
-def explained(workspace: Any, key: str, *, foreign: bool = False) -> str:
-    """Tell in one line what a sweep would do to an artifact, and why.
+def _explained(workspace: Any, key: str, *, foreign: bool) -> Any:
+    from kmnb._bridge import run
+    from kmnb.ops.explain import explained
 
-    Raises:
-        ArtifactNotFound: There is no such artifact.
-    """
-    from kmnb.core.retention import SENTENCES
-
-    verdict = workspace.sweep(dry_run=True, foreign=foreign).explain(key)
-    if verdict is None:
-        artifact = workspace.get(key)
-        return f"{artifact.key}\tstays\tother-crew\tthis sweep judges {workspace.namespace}/{workspace.crew}/ only\n"
-    fate = "goes" if verdict.deletes else "stays"
-    detail = f" ({verdict.detail})" if verdict.detail else ""
-    return f"{verdict.key}\t{fate}\t{verdict.reason}\t{SENTENCES[verdict.reason]}{detail}\n"
+    return run(explained(workspace.context, workspace.sweep(dry_run=True, foreign=foreign), key))
 
 
 def seconds_of(text: str) -> float:

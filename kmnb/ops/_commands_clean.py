@@ -8,29 +8,46 @@ from typing import Any
 from kmnb.core.answers import Answer, line
 from kmnb.core.describe import Param
 from kmnb.ops._command import FILENAME, REF, command, word
+from kmnb.ops.explain import explained
+
+DRY = (
+    Param("dry_run", "flag", "Whether only to say what would be deleted.", default=False),
+    Param("explain", "text", "Key of an artifact; tell what would happen to it and why, and delete nothing."),
+)
+"""What every collection can be asked before it deletes."""
 
 
 @command(
     "close",
     "Close a thread: its discussion artifacts are deleted at once.",
     word("thread", "Thread; the workspace's own when absent.", required=False),
+    *DRY,
     effect="delete",
 )
 async def close(workspace: Any, given: Mapping[str, Any]) -> Any:
     """Close a thread."""
-    return await workspace.close_thread_async(given["thread"] or workspace.names.thread)
+    thread, dry_run = given["thread"] or workspace.names.thread, given["dry_run"] or bool(given["explain"])
+    report = await workspace.close_thread_async(thread, dry_run=dry_run)
+    return await _told(workspace, report, given)
+
+
+async def _told(workspace: Any, report: Any, given: Mapping[str, Any]) -> Any:
+    """Give the report, or what it says of the one artifact that was asked for."""
+    return await explained(workspace.context, report, given["explain"]) if given["explain"] else report
 
 
 @command(
     "gc",
     "Sweep: delete what belongs to no active thread and is older than the grace window.",
-    Param("dry_run", "flag", "Whether only to say what would be deleted.", default=False),
+    *DRY,
     Param("foreign", "flag", "Whether threads that this registry never held may go too.", default=False),
     effect="delete",
 )
 async def sweep(workspace: Any, given: Mapping[str, Any]) -> Any:
     """Sweep once."""
-    return await workspace.sweep_async(dry_run=given["dry_run"], foreign=given["foreign"])
+    dry_run = given["dry_run"] or bool(given["explain"])
+    report = await workspace.sweep_async(dry_run=dry_run, foreign=given["foreign"])
+    return await _told(workspace, report, given)
 
 
 @command(
@@ -42,9 +59,9 @@ async def open_thread(workspace: Any, given: Mapping[str, Any]) -> Answer:
     return line(f"{given['thread']} is open", {"thread": given["thread"]})
 
 
-@command("threads", "List the threads that are alive.")
+@command("threads", "List the threads that the registry knows, with their state.")
 async def threads(workspace: Any, given: Mapping[str, Any]) -> Any:
-    """List active threads."""
+    """List threads."""
     return await workspace.threads_async()
 
 
@@ -52,6 +69,7 @@ async def threads(workspace: Any, given: Mapping[str, Any]) -> Any:
     "doctor",
     "Check store, registry and sandbox, and say what to do.",
     Param("fix", "flag", "Whether to put right what can be put right: the TTL of the store.", default=False),
+    effect="write",
 )
 async def doctor(workspace: Any, given: Mapping[str, Any]) -> Any:
     """Check everything."""
