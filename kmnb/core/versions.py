@@ -81,6 +81,18 @@ class Counter:
         """The record after every version was removed; no number of them is given out again."""
         return Counter(self.following, self.following, moved_at=self.moved_at)
 
+    def joined(self, other: Counter) -> Counter:
+        """The record after that of the same name in another store was carried over; labels here stay where they are."""
+        removed = {**other.removed, **self.removed}
+        newest = sorted(removed.items(), key=lambda item: item[1])[-TOMBSTONES_MAX:]
+        return replace(
+            self,
+            following=max(self.following, other.following),
+            floor=max(self.floor, other.floor),
+            removed=dict(newest),
+            labels={**other.labels, **self.labels},
+        )
+
     def is_gone(self, number: int) -> bool:
         """Whether a version is known to have been removed."""
         return number < self.floor or number in self.removed

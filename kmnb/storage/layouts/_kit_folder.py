@@ -6,6 +6,7 @@ published by one rename, as the kit does it itself; so neither of the two ever t
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -25,7 +26,8 @@ from kmnb.storage.layouts._shelf import About, Slot, Told, Unplaced
 DOCUMENT, VERSIONS = "metadata.json", "versions"
 MARK = "kmnb"
 """Field of the document that names the facts of kmnb; the kit passes over it."""
-_WORDS = ("users", "sessions", "artifacts")
+OWNER = ".kmnb-writer"
+"""File in a staging folder of kmnb; its lock tells that the writer lives."""
 
 
 class KitFolder:
@@ -154,17 +156,28 @@ class KitFolder:
         folder = os.path.dirname(final)
         pending = os.path.join(folder, f".{os.path.basename(final)}.pending")
         make_folders(folder)
-        os.mkdir(pending)
+        owner = os.path.join(pending, OWNER)
         try:
+            os.mkdir(pending)
+        except FileExistsError:
+            _take_over(pending, owner)
+        handle = -1
+        try:
+            handle = os.open(owner, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.path.lexists(final):
                 raise FileExistsError
             file.publish(os.path.join(pending, name), create_only=True)
             tree.write_file(self._staging, os.path.join(pending, DOCUMENT), document)
+            os.unlink(owner)
             os.rename(pending, final)
             sync_folder(folder)
         except BaseException:
             shutil.rmtree(pending, ignore_errors=True)
             raise
+        finally:
+            if handle >= 0:
+                os.close(handle)
 
     async def delete(self, address: NamedAddress, version: int) -> None:
         """Remove a version; see ``Shelf.delete``."""
@@ -182,6 +195,27 @@ class KitFolder:
                 tree.prune(os.path.dirname(folder), self._root)
 
         await in_thread(remove)
+
+
+def _take_over(pending: str, owner: str) -> None:
+    """Empty the folder of a writer of kmnb that was killed; its lock tells. What the kit left there stays reserved.
+
+    Raises:
+        FileExistsError: Its writer lives, or is not one of kmnb.
+    """
+    try:
+        handle = tree.open_file(owner)
+    except OSError:
+        raise FileExistsError from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for entry in tree.entries(pending):
+            if entry.name != OWNER:
+                os.unlink(entry.path)
+    except OSError:
+        raise FileExistsError from None
+    finally:
+        os.close(handle)
 
 
 def _uri(path: str) -> str:
