@@ -185,7 +185,10 @@ def test_an_interrupted_put_leaves_nothing(area: NatsArea) -> None:
                 assert await read(area, "interrupted") == DATA
                 await area.delete("interrupted")
                 before += 0 if before else 1
-            assert await messages(area) <= max(before, 1), turn
+            # A busy server may store what it had received only after the first removal; then it is removed again.
+            async with asyncio.timeout(5):
+                while await messages(area) > max(before, 1):
+                    await asyncio.sleep(0.01)
 
     run(asyncio.wait_for(story(), SECONDS))
 

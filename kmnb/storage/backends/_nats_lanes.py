@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from typing import Any
 
 from kmnb.errors import StoreUnavailable
@@ -23,6 +23,7 @@ class Lanes:
         self._link = link
         self._idle: list[Lane] = []
         self._loop: Any = None
+        self._later: set[asyncio.Task[None]] = set()
 
     @contextlib.asynccontextmanager
     async def lane(self, thing: str) -> AsyncIterator[Lane]:
@@ -92,8 +93,16 @@ class Lanes:
                 reason = error
         raise failures.translate(reason, thing, address.shown) from reason
 
+    def later(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Have something done that nobody waits for; it is given up when the store is closed."""
+        task = asyncio.ensure_future(work())
+        self._later.add(task)
+        task.add_done_callback(self._later.discard)
+
     def close(self) -> None:
         """Close the idle lanes."""
+        for task in self._later:
+            task.cancel()
         for lane in self._idle:
             lane.abort()
         self._idle.clear()

@@ -90,6 +90,11 @@ class ChunkSender:
             self._changed.clear()
             await self._changed.wait()
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing that was sent can still arrive."""
+        return not self._tokens
+
     async def _turn(self) -> None:
         if self._failure is not None:
             raise self._failure

@@ -25,6 +25,8 @@ CALM_SECONDS = 0.1
 """How long a failed put waits for chunks in flight, which would else arrive after their removal."""
 PURGE_SECONDS = 3.0
 """How long a failed put tries to remove its chunks; what stays then is collected later."""
+LATE_PAUSES = (0.2, 1.0, 4.0)
+"""Pauses before each further removal where chunks were in flight to the last; nobody waits for these."""
 PAUSE_SECONDS = 0.1
 """Pause before a lost window is sent again."""
 
@@ -164,9 +166,20 @@ class ObjectWriter:
         """Remove the chunks of a put that failed, as far as the server lets us."""
         if not self._sender.count:
             return
+        if not self._sender.is_settled:
+            self._lanes.later(self._purge_again)
+        await self._purge()
+
+    async def _purge(self) -> None:
         with contextlib.suppress(KmnbError, TimeoutError):
             async with asyncio.timeout(PURGE_SECONDS):
                 await self.bucket.purge(self.subject, thing=self.thing)
+
+    async def _purge_again(self) -> None:
+        """Remove what a busy server stores only now, though its sender has long given up."""
+        for pause in LATE_PAUSES:
+            await asyncio.sleep(pause)
+            await self._purge()
 
 
 async def chunk_groups(source: Source, size: int) -> AsyncGenerator[list[Chunk], None]:
