@@ -70,6 +70,18 @@ async def verify(workspace: Any, given: Mapping[str, Any]) -> Answer:
     return line(f"{found.status}: {found.reason}", {"status": found.status, "reason": found.reason})
 
 
+@command(
+    "cite",
+    "Hold what a receipt stands on, so that it can be verified later: artifacts, program and receipt.",
+    RECEIPT,
+    Param("seconds", "number", "How long; seven days by default.", minimum=1),
+    effect="write",
+)
+async def cite(workspace: Any, given: Mapping[str, Any]) -> Any:
+    """Cite a receipt."""
+    return await workspace.cite_async(given["source"], seconds=given["seconds"])
+
+
 @command("end-session", "End a session of %%compute in this process, with its kernel.", word("name", "Its name."))
 async def end_session(workspace: Any, given: Mapping[str, Any]) -> Answer:
     """End a session."""
@@ -77,4 +89,4 @@ async def end_session(workspace: Any, given: Mapping[str, Any]) -> Answer:
     return line(f"session {given['name']} {'ended' if ended else 'is not there'}", {"ended": ended})
 
 
-COMMANDS = (run, validate, verify, end_session)
+COMMANDS = (run, validate, verify, cite, end_session)

@@ -8,40 +8,46 @@ from typing import TYPE_CHECKING, Any
 
 from kmnb._bridge import blocking, bridged
 from kmnb.core.bounds import CODE_MAX_BYTES, OUTPUT_MAX_BYTES, RUN_SECONDS
-from kmnb.core.keys import join_key
-from kmnb.ops.artifacts import get_artifact
 from kmnb.ops.context import Context
 from kmnb.ops.threads import touch_thread
 
 if TYPE_CHECKING:
+    from kmnb.core.answers import Answer
     from kmnb.core.outcome import Outcome
+    from kmnb.ops.citing import Evidence
     from kmnb.ops.compute import Verification
     from kmnb.ops.handle import Artifact
     from kmnb.ops.materialise import Item, Manifest
     from kmnb.ops.turn import Turn
     from kmnb.sandbox import Verdict
 
-PROGRAMS = "programs"
-"""Agent segment of stored programs."""
-
 
 class _Runs:
-    """What a workspace offers to runs; see ``compute.ComputeContext``."""
+    """What a workspace offers to runs; see ``compute.ComputeContext``.
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
+    Args:
+        context: The workspace.
+        verified: What is run again, which leaves nothing in the store.
+    """
+
+    def __init__(self, context: Context, verified: Evidence | None = None) -> None:
+        self._context, self._verified = context, verified
 
     async def resolve(self, reference: Any) -> Item:
         """Find the area and the facts of what a reference names."""
-        return await (await get_artifact(self._context, reference)).locate()
+        from kmnb.ops.citing import locate
+
+        return await locate(self._context, reference)
 
     def turn_manifest(self) -> Manifest | None:
         """Tell what the innermost open turn materialised."""
         turns = self._context.live.turns
         return turns[-1].manifest if turns else None
 
-    async def keep_file(self, name: str, path: Path, attributes: Mapping[str, str]) -> Artifact:
+    async def keep_file(self, name: str, path: Path, attributes: Mapping[str, str]) -> Artifact | None:
         """Store a file that a run left as an artifact of the tool ``run``."""
+        if self._verified is not None:
+            return None
         from kmnb.ops.content import read_content
         from kmnb.ops.spill import Origin, put_result
 
@@ -52,19 +58,22 @@ class _Runs:
 
     async def put_program(self, digest: str, text: bytes) -> None:
         """Store a program under its digest in the thread."""
+        from kmnb.ops.citing import program_key
+
+        if self._verified is not None:
+            return
         await touch_thread(self._context, self._context.names.thread)
-        told = {"content-type": "text/plain", "tool": "program"}
-        await self._context.backend.discussions.put(self._program(digest), text, create_only=True, attributes=told)
+        told, key = {"content-type": "text/plain", "tool": "program"}, program_key(self._context, digest)
+        await self._context.backend.discussions.put(key, text, create_only=True, attributes=told)
 
     async def get_program(self, digest: str) -> bytes:
         """Read a program back."""
+        from kmnb.ops.citing import find_program
         from kmnb.ops.whole import read_whole
 
-        return await read_whole(self._context.backend.discussions, self._program(digest), max_bytes=CODE_MAX_BYTES)
-
-    def _program(self, digest: str) -> str:
-        names = self._context.names
-        return join_key(names.namespace, names.crew, names.thread, PROGRAMS, digest.replace(":", "-"))
+        near = [key for key, _ in self._verified.artifacts] if self._verified is not None else []
+        area, info = await find_program(self._context, digest, near=near)
+        return await read_whole(area, info.key, max_bytes=CODE_MAX_BYTES)
 
 
 class ComputeFace:
@@ -192,9 +201,35 @@ class ComputeFace:
         Raises:
             BadRequest: It is no receipt, or was changed.
         """
+        from kmnb.core.receipt import Receipt
         from kmnb.ops import compute
+        from kmnb.ops.citing import evidence_of
 
-        return await compute.verify(_Runs(self.context), receipt, required_level=required_level)
+        known = Receipt.from_value(receipt)
+        return await compute.verify(_Runs(self.context, evidence_of(known)), known, required_level=required_level)
+
+    async def _cite(self, receipt: Any, *, seconds: float | None = None) -> Answer:
+        """Hold what a receipt stands on: its artifacts, the program's text, and the receipt itself.
+
+        ``publish`` does it for the Outcome that it publishes.
+
+        Args:
+            receipt: An Outcome, a Slice, or the receipt of one, also as a dict or as JSON.
+            seconds: How long; the setting ``hold_seconds``. A hold that lasts longer already is not made shorter.
+
+        Returns:
+            A table of the holds; walking it gives each :class:`~kmnb.ops.holds.Hold`.
+
+        Raises:
+            ArtifactNotFound: A part of it is gone; nothing is held.
+            BadRequest: It is no receipt, or an artifact holds other bytes now.
+        """
+        from kmnb.core.answers import table
+        from kmnb.ops.citing import cite
+
+        held = await cite(self.context, receipt, seconds=seconds)
+        rows = [(hold.key, hold.until.isoformat(timespec="seconds"), hold.by, hold.reason) for hold in held]
+        return table(f"{len(held)} things are held as evidence", ("key", "until", "by", "reason"), rows, items=held)
 
     def turn(self, things: Any) -> Turn:
         """Materialise exactly the artifacts of some messages or envelopes while a ``with`` block runs.
@@ -211,3 +246,4 @@ class ComputeFace:
     run, run_async = blocking(_run), bridged(_run)
     validate, validate_async = blocking(_validate), bridged(_validate)
     verify, verify_async = blocking(_verify), bridged(_verify)
+    cite, cite_async = blocking(_cite), bridged(_cite)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -15,7 +16,7 @@ from kmnb.core.envelope import Envelope, write_time
 from kmnb.core.messages import FORM_A_TYPE, RawMessage, parse_message, write_message
 from kmnb.core.references import read_reference
 from kmnb.core.subjects import BROADCAST, artifact_subject, discussion_subject, parse_subject
-from kmnb.errors import BadRequest, BoundExceeded, NotSupported
+from kmnb.errors import BadRequest, BoundExceeded, KmnbError, NotSupported
 from kmnb.ops.context import Context
 from kmnb.ops.follow import follow as follow_subject
 from kmnb.ops.handle import Artifact
@@ -26,6 +27,7 @@ from kmnb.storage._protocols import Bus, BusMessage
 
 MESSAGE_MAX_BYTES = MIB - 4096
 """Largest message that is published, in bytes; what is larger is spilled, not sent."""
+_log = logging.getLogger("kmnb.bus")
 SEEN_MAX = 10_000
 """How many identities a follower remembers to drop doubles."""
 
@@ -145,6 +147,7 @@ async def _message_of(
         thing = Spill({"content": thing.reference().marker(), "metadata": {"artifact": thing.envelope()}}, thing)
     elif hasattr(thing, "stdout") and hasattr(thing, "receipt"):
         facts = _outcome_facts(thing)
+        await _cite(context, thing)
         origin = Origin(
             "run", context.names.agent, context.names.thread, exit_code=thing.exit_code, stderr=thing.stderr
         )
@@ -159,6 +162,18 @@ async def _message_of(
     reference = thing.message["metadata"].get("artifact")
     envelope = read_reference(reference) if reference is not None else None
     return {**thing.message, "content": content}, envelope, facts
+
+
+async def _cite(context: Context, outcome: Any) -> None:
+    """Hold what a published number stands on; one whose evidence is gone is published all the same."""
+    if outcome.receipt is None:
+        return
+    from kmnb.ops.citing import cite
+
+    try:
+        await cite(context, outcome)
+    except (KmnbError, OSError, TimeoutError) as error:
+        _log.warning("the receipt of a published outcome is not held: %s", error)
 
 
 def _outcome_facts(outcome: Any) -> dict[str, Any]:
