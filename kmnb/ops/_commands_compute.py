@@ -18,6 +18,7 @@ OPTIONS = (
     ),
     Param("timeout", "number", "Deadline in seconds.", default=RUN_SECONDS, minimum=0.001),
     LEVEL,
+    Param("remote", "text", "Address of a kernel gateway that runs it instead; needs --level 0."),
 )
 
 
@@ -33,7 +34,12 @@ async def run(workspace: Any, given: Mapping[str, Any]) -> Any:
     artifacts = given["with"]
     level = {} if given["level"] is None else {"required_level": given["level"]}
     return await workspace.run_async(
-        given["source"], language=given["language"], artifacts=artifacts, timeout_seconds=given["timeout"], **level
+        given["source"],
+        language=given["language"],
+        artifacts=artifacts,
+        timeout_seconds=given["timeout"],
+        remote=given["remote"],
+        **level,
     )
 
 
@@ -49,6 +55,8 @@ async def compute(workspace: Any, given: Mapping[str, Any]) -> Any:
         language=given["language"],
         artifacts=given["with"],
         session=given.get("session"),
+        on_output=given.get("on_output"),
+        remote=given["remote"],
         timeout_seconds=given["timeout"],
         **level,
     )

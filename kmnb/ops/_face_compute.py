@@ -91,6 +91,7 @@ class ComputeFace:
         max_output_bytes: int = OUTPUT_MAX_BYTES,
         required_level: int = 2,
         limits: Mapping[str, Any] | None = None,
+        remote: str | None = None,
     ) -> Outcome:
         """Run a program over artifacts in the sandbox.
 
@@ -102,6 +103,8 @@ class ComputeFace:
             max_output_bytes: Bytes kept of stdout and of stderr each.
             required_level: Isolation below which it is not run.
             limits: Further limits of the run by name.
+            remote: Address of a kernel gateway that runs it instead; needs ``required_level=0``. Its token is read from
+                ``KMNB_REMOTE_TOKEN``.
 
         Returns:
             What it gave. A program that fails is an Outcome too.
@@ -111,17 +114,17 @@ class ComputeFace:
             SandboxUnavailable: That isolation is not to be had here.
         """
         from kmnb.ops import compute
+        from kmnb.ops._asked import Asked
 
-        return await compute.run(
-            _Runs(self.context),
-            code,
+        asked = Asked(
             language=language,
-            artifacts=artifacts,
             timeout_seconds=timeout_seconds,
             max_output_bytes=max_output_bytes,
             required_level=required_level,
             limits=limits,
+            remote=remote,
         )
+        return await compute.run(_Runs(self.context), code, asked, artifacts=artifacts)
 
     async def _run_cell(
         self,
@@ -130,6 +133,7 @@ class ComputeFace:
         language: str = "python",
         artifacts: Sequence[Any] | None = None,
         session: str | None = None,
+        remote: str | None = None,
         timeout_seconds: float = RUN_SECONDS,
         max_output_bytes: int = OUTPUT_MAX_BYTES,
         required_level: int = 2,
@@ -143,6 +147,8 @@ class ComputeFace:
             language: ``python`` or ``bash``.
             artifacts: References to what it may read; None is the open turn's, an empty list is nothing.
             session: Name of the session whose kernel is kept; None is a fresh one.
+            remote: Address of a kernel gateway that runs it instead; needs ``required_level=0``. Its token is read from
+                ``KMNB_REMOTE_TOKEN``.
             timeout_seconds: Wall-clock limit of the cell.
             max_output_bytes: Bytes kept of stdout and of stderr each.
             required_level: Isolation below which it is not run.
@@ -157,19 +163,19 @@ class ComputeFace:
             SandboxUnavailable: That isolation, or a kernel, is not to be had here.
         """
         from kmnb.ops import compute
+        from kmnb.ops._asked import Asked
 
-        return await compute.run_cell(
-            _Runs(self.context),
-            code,
+        asked = Asked(
             language=language,
-            artifacts=artifacts,
-            session=session,
             timeout_seconds=timeout_seconds,
             max_output_bytes=max_output_bytes,
             required_level=required_level,
+            session=session,
+            remote=remote,
             on_output=on_output,
             mimes=mimes,
         )
+        return await compute.run_cell(_Runs(self.context), code, asked, artifacts=artifacts)
 
     async def _close_session(self, name: str) -> bool:
         """End a session of cells with its kernel; tells whether there was one."""

@@ -11,8 +11,9 @@ import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -21,6 +22,7 @@ from kmnb.core.bounds import INLINE_MAX_BYTES, OUTPUT_MAX_BYTES, RUN_SECONDS
 from kmnb.core.outcome import Outcome
 from kmnb.core.receipt import Receipt
 from kmnb.errors import AlreadyExists, ArtifactNotFound, BadRequest, StoreError
+from kmnb.ops._asked import Asked
 from kmnb.ops.materialise import Item, Manifest, materialise
 from kmnb.sandbox import Verdict, run_async, validate_async
 
@@ -49,6 +51,13 @@ class ComputeContext(Protocol):
         """Read it back; raises ArtifactNotFound."""
 
 
+class Once(Protocol):
+    """Runs one program over materialised artifacts."""
+
+    async def __call__(self, manifest: Manifest, *, output: Path) -> Outcome:
+        """Run it; what it leaves as files goes into the output folder."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verification:
     """Whether a receipt still holds."""
@@ -59,30 +68,14 @@ class Verification:
     """What was compared, or what is missing."""
 
 
-async def run(
-    context: ComputeContext,
-    code: str,
-    *,
-    language: str = "python",
-    artifacts: Sequence[Any] | None = None,
-    timeout_seconds: float = RUN_SECONDS,
-    max_output_bytes: int = OUTPUT_MAX_BYTES,
-    required_level: int = 2,
-    limits: Mapping[str, Any] | None = None,
-    packages: Sequence[str] = (),
-) -> Outcome:
+async def run(context: ComputeContext, code: str, asked: Asked, *, artifacts: Sequence[Any] | None = None) -> Outcome:
     """Run a program over artifacts.
 
     Args:
         context: The workspace's context.
         code: The program.
-        language: ``python`` or ``bash``.
+        asked: How.
         artifacts: References to what it may read; None is the open turn's, an empty list is nothing.
-        timeout_seconds: Wall-clock limit of the program.
-        max_output_bytes: Bytes kept of stdout and of stderr each.
-        required_level: Isolation below which it is not run.
-        limits: Further limits of the run by name.
-        packages: Installed packages that a Python program may import besides the standard library.
 
     Returns:
         What it gave; ``artifacts`` holds handles of what it left behind.
@@ -91,91 +84,59 @@ async def run(
         ArtifactNotFound: A reference names nothing.
         SandboxUnavailable: That isolation is not to be had here.
     """
+    if asked.remote is not None:
+        return await run_cell(context, code, asked, artifacts=artifacts)
 
-    async def once(manifest: Manifest, output: Path) -> Outcome:
-        return await run_async(
-            code,
-            language=language,
-            timeout_seconds=timeout_seconds,
-            artifacts_folder=manifest.folder if manifest.entries else None,
-            max_output_bytes=max_output_bytes,
-            required_level=required_level,
-            output_folder=output,
-            artifacts=manifest.facts(),
-            limits=limits,
-            packages=packages,
-        )
+    async def once(manifest: Manifest, *, output: Path) -> Outcome:
+        further: dict[str, Any] = {"language": asked.language, "limits": asked.limits, "packages": asked.packages}
+        return await run_async(code, output_folder=output, **further, **asked.around(manifest))
 
     return await _around(context, code, artifacts, once=once)
 
 
 async def run_cell(
-    context: ComputeContext,
-    code: str,
-    *,
-    language: str = "python",
-    artifacts: Sequence[Any] | None = None,
-    session: str | None = None,
-    timeout_seconds: float = RUN_SECONDS,
-    max_output_bytes: int = OUTPUT_MAX_BYTES,
-    required_level: int = 2,
-    on_output: Callable[[str, str], None] | None = None,
-    mimes: Sequence[str] = ("text/plain",),
+    context: ComputeContext, code: str, asked: Asked, *, artifacts: Sequence[Any] | None = None
 ) -> Outcome:
     """Run a cell over artifacts, as ``%%compute`` does: Python in an isolated kernel, other languages as programs.
 
     Args:
         context: The workspace's context.
         code: The cell.
-        language: ``python`` or ``bash``.
+        asked: How.
         artifacts: References to what it may read; None is the open turn's, an empty list is nothing.
-        session: Name of the session whose kernel, and so whose variables, are kept; None is a fresh kernel.
-        timeout_seconds: Wall-clock limit of the cell.
-        max_output_bytes: Bytes kept of stdout and of stderr each.
-        required_level: Isolation below which it is not run.
-        on_output: Called with ``stdout`` or ``stderr`` and a piece of text as it comes, on kmnb's own thread.
-        mimes: Types of rich results that pass into ``displays`` of the Outcome.
 
     Returns:
         What it gave; the value of its last expression stands in ``stdout`` as text.
 
     Raises:
-        BadRequest: A session of a language that has no kernels.
+        BadRequest: A session, or a remote kernel, of a language that has no kernels; a session on a remote kernel.
         ArtifactNotFound: A reference names nothing.
         SandboxUnavailable: No kernel can be had, or not at that level.
     """
-    if language != "python":
-        if session is not None:
-            raise BadRequest(f"session {session!r}", f"{language} programs have none", "Leave the session out.")
-        around = {"timeout_seconds": timeout_seconds, "max_output_bytes": max_output_bytes}
-        return await run(
-            context,
-            code,
-            language=language,
-            artifacts=artifacts,
-            required_level=required_level,
-            **around,  # type: ignore[arg-type]
-        )
+    for name, value in (("session", asked.session), ("remote", asked.remote)):
+        if value is not None and asked.language != "python":
+            raise BadRequest(f"{name} {value!r}", f"{asked.language} programs have none", f"Leave the {name} out.")
+    if asked.language != "python":
+        return await run(context, code, asked, artifacts=artifacts)
+    if asked.session is not None and asked.remote is not None:
+        raise BadRequest(f"session {asked.session!r}", "a remote kernel keeps none", "Leave one of them out.")
+    once = _in_kernel if asked.remote is None else _on_gateway
+    return await _around(context, code, artifacts, once=partial(once, code, asked))
+
+
+async def _in_kernel(code: str, asked: Asked, manifest: Manifest, *, output: Path) -> Outcome:
     # The kernels' client imports jupyter_client and zmq; programs need neither.
     from kmnb.sandbox import kernels
 
-    async def once(manifest: Manifest, output: Path) -> Outcome:
-        return await bridge(
-            kernels.run_cell(
-                code,
-                session=session,
-                timeout_seconds=timeout_seconds,
-                max_output_bytes=max_output_bytes,
-                required_level=required_level,
-                artifacts_folder=manifest.folder if manifest.entries else None,
-                output_folder=output,
-                artifacts=manifest.facts(),
-                on_output=on_output,
-                mimes=mimes,
-            )
-        )
+    given: dict[str, Any] = {"session": asked.session, "mimes": asked.mimes, "output_folder": output}
+    return await bridge(kernels.run_cell(code, **given, **asked.around(manifest)))
 
-    return await _around(context, code, artifacts, once=once)
+
+async def _on_gateway(code: str, asked: Asked, manifest: Manifest, *, output: Path) -> Outcome:
+    from kmnb.sandbox import kernels
+
+    given: dict[str, Any] = {"url": asked.remote, "mimes": asked.mimes}
+    return await bridge(kernels.run_remote(code, **given, **asked.around(manifest)))
 
 
 async def close_session(name: str) -> bool:
@@ -190,7 +151,7 @@ async def _around(
     code: str,
     artifacts: Sequence[Any] | None,
     *,
-    once: Callable[[Manifest, Path], Awaitable[Outcome]],
+    once: Once,
 ) -> Outcome:
     """Materialise, run once, store what was left and the program's text."""
     turn = context.turn_manifest() if artifacts is None else None
@@ -199,7 +160,7 @@ async def _around(
         manifest = turn or await _materialised(context, artifacts or (), Path(base) / "artifacts")
         output = Path(base) / "output"
         os.mkdir(output)
-        outcome = await once(manifest, output)
+        outcome = await once(manifest, output=output)
         notes = list(outcome.notes)
         try:
             await context.put_program(_digest(outcome), code.encode())
@@ -232,6 +193,8 @@ async def verify(context: ComputeContext, receipt: Any, *, required_level: int =
         BadRequest: The receipt is none, or was changed.
     """
     known = Receipt.from_value(receipt)
+    if known.engine == "gateway":
+        return Verification("cannot-verify", "it ran on a remote kernel, which is not known any more")
     if known.session:
         return Verification("cannot-verify", f"it ran in the session {known.session!r}, whose state is not kept")
     try:
@@ -262,12 +225,15 @@ async def _again(context: ComputeContext, code: str, known: Receipt, *, required
     """Run a receipt's program as it was run, in a kernel or as a program."""
     limits = dict(known.limits)
     artifacts = [one["key"] for one in _readable(known)]
-    seconds = limits.pop("timeout_seconds", RUN_SECONDS)
-    cap = limits.pop("output_bytes", OUTPUT_MAX_BYTES)
-    around: dict[str, Any] = {"artifacts": artifacts, "timeout_seconds": seconds, "max_output_bytes": cap}
-    if known.interpreter.endswith(", ipykernel"):
-        return await run_cell(context, code, required_level=required_level, **around)
-    return await run(context, code, language=known.language, required_level=required_level, limits=limits, **around)
+    asked = Asked(
+        language=known.language,
+        timeout_seconds=limits.pop("timeout_seconds", RUN_SECONDS),
+        max_output_bytes=limits.pop("output_bytes", OUTPUT_MAX_BYTES),
+        required_level=required_level,
+        limits=limits,
+    )
+    again = run_cell if known.interpreter.endswith(", ipykernel") else run
+    return await again(context, code, asked, artifacts=artifacts)
 
 
 async def _materialised(context: ComputeContext, references: Sequence[Any], folder: Path) -> Manifest:

@@ -23,6 +23,7 @@ from kmnb.sandbox._languages import Language, find_language
 from kmnb.sandbox._limits import Limits, check_code, within_sight
 from kmnb.sandbox._observe import Observer
 from kmnb.sandbox._packages import package_paths
+from kmnb.sandbox._pipes import Output
 from kmnb.sandbox._receipts import Isolation, make_outcome
 from kmnb.sandbox._supervise import Program, supervise
 
@@ -68,6 +69,7 @@ async def _run(
     artifacts: Sequence[Mapping[str, Any]] | None = None,
     limits: Mapping[str, Any] | None = None,
     packages: Sequence[str] = (),
+    on_output: Output | None = None,
 ) -> Outcome:
     """Run a program without stdin, credentials, network or leftovers.
 
@@ -83,6 +85,7 @@ async def _run(
         artifacts: Facts (``key``, ``digest``, ``size``) of what is in the folder, for the receipt.
         limits: Further limits by name, see ``kmnb.sandbox._limits.Limits``.
         packages: Installed packages that a Python program may import besides the standard library.
+        on_output: Called with ``stdout`` or ``stderr`` and each piece of text as it comes, on kmnb's own thread.
 
     Returns:
         What it gave, also when it failed.
@@ -99,7 +102,7 @@ async def _run(
     parent, output = _folder(run_parent), _folder(output_folder)
     program = Program(source, kind, artifacts=folder, parent=parent, output=output, reads=reads, library=library)
     with Observer(folder, artifacts or ()) as observer:
-        finished = await supervise(host, program, known)
+        finished = await supervise(host, program, known, on_output=on_output)
     return make_outcome(
         code,
         finished,

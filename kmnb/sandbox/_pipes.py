@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import os
 from collections.abc import Callable
 
 from kmnb.sandbox._output import Keeper
 
+Output = Callable[[str, str], None]
+"""Called with ``stdout`` or ``stderr`` and a piece of text, as it comes."""
 BLOCK_BYTES = 65_536
 HELD_SECONDS = 0.25
 """How long an output is waited for that somebody still holds open after the program's end."""
@@ -20,17 +23,21 @@ class Pipes:
         cap_bytes: Bytes kept of each.
         most_bytes: Bytes of both together after which ``overflow`` is called.
         overflow: Called once.
+        on_output: Called with ``stdout`` or ``stderr`` and each piece of text as it comes.
     """
 
-    def __init__(self, cap_bytes: int, *, most_bytes: int, overflow: Callable[[], None]) -> None:
+    def __init__(
+        self, cap_bytes: int, *, most_bytes: int, overflow: Callable[[], None], on_output: Output | None = None
+    ) -> None:
         self.keepers = Keeper(cap_bytes), Keeper(cap_bytes)
         self.most, self.overflow = most_bytes, overflow
         self._loop = asyncio.get_running_loop()
         self._ends = [os.pipe2(os.O_CLOEXEC) for _ in self.keepers]
         self._closed = [self._loop.create_future() for _ in self.keepers]
-        for (reading, _), keeper, closed in zip(self._ends, self.keepers, self._closed, strict=True):
+        names = ("stdout", "stderr")
+        for (reading, _), keeper, closed, name in zip(self._ends, self.keepers, self._closed, names, strict=True):
             os.set_blocking(reading, False)
-            self._loop.add_reader(reading, self._take, reading, keeper, closed)
+            self._loop.add_reader(reading, self._take, reading, _feeder(keeper, name, on_output), closed)
 
     @property
     def writing(self) -> list[int]:
@@ -43,7 +50,7 @@ class Pipes:
             os.close(writing)
         self._ends = [(reading, -1) for reading, _ in self._ends]
 
-    def _take(self, reading: int, keeper: Keeper, closed: asyncio.Future[None]) -> None:
+    def _take(self, reading: int, feed: Callable[[bytes], object], closed: asyncio.Future[None]) -> None:
         try:
             block = os.read(reading, BLOCK_BYTES)
         except BlockingIOError:
@@ -52,7 +59,7 @@ class Pipes:
             self._loop.remove_reader(reading)
             closed.set_result(None)
             return
-        keeper.feed(block)
+        feed(block)
         if self.overflow is not None and sum(one.written for one in self.keepers) > self.most:
             self.overflow, overflow = lambda: None, self.overflow
             overflow()
@@ -69,3 +76,17 @@ class Pipes:
                 if descriptor >= 0:
                     os.close(descriptor)
         self._ends = []
+
+
+def _feeder(keeper: Keeper, name: str, on_output: Output | None) -> Callable[[bytes], None]:
+    """Make what takes the blocks of one pipe."""
+    if on_output is None:
+        return keeper.feed
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def feed(block: bytes) -> None:
+        keeper.feed(block)
+        if text := decoder.decode(block):
+            on_output(name, text)
+
+    return feed

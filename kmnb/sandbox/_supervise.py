@@ -14,7 +14,7 @@ from kmnb.sandbox._collect import Taken, collect
 from kmnb.sandbox._host import Answer, Host
 from kmnb.sandbox._languages import Language
 from kmnb.sandbox._limits import Limits
-from kmnb.sandbox._pipes import Pipes
+from kmnb.sandbox._pipes import Output, Pipes
 from kmnb.sandbox._reasons import exit_code_of, reason_of
 from kmnb.sandbox._receipts import Ending, Finished
 
@@ -57,8 +57,8 @@ class Program:
         }
 
 
-async def supervise(host: Host, program: Program, limits: Limits) -> Finished:
-    """Run a program to its end and take all that it gave.
+async def supervise(host: Host, program: Program, limits: Limits, *, on_output: Output | None = None) -> Finished:
+    """Run a program to its end and take all that it gave; ``on_output`` is told of each piece of text as it comes.
 
     Raises:
         SandboxUnavailable: It could not be started.
@@ -70,6 +70,7 @@ async def supervise(host: Host, program: Program, limits: Limits) -> Finished:
             limits.output_bytes,
             most_bytes=limits.written_bytes,
             overflow=lambda: host.end(numbers[0], "output"),
+            on_output=on_output,
         )
         code = _file_of(program.source)
         try:

@@ -1,11 +1,13 @@
-"""Cells on a remote kernel: a real server on loopback that speaks the gateway's protocol."""
+"""Cells on a remote kernel: a real Jupyter Kernel Gateway on loopback."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import socket
 import subprocess
 import sys
+import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import kmnb
 from kmnb._bridge import run as wait_for
 from kmnb.errors import BadRequest, BoundExceeded, SandboxUnavailable
 from kmnb.sandbox.kernels import _gateway
@@ -23,32 +26,30 @@ TOKEN = secrets.token_hex(16)
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Jupyter Server on a port of its own, with a token; its REST and channels are those of the Kernel Gateway."""
+    """A Jupyter Kernel Gateway on a port of its own, with a token."""
     base = tmp_path_factory.mktemp("gateway")
     told = {f"JUPYTER_{name}_DIR": str(base / name) for name in ("CONFIG", "DATA", "RUNTIME")}
-    options = ["--allow-root", "--no-browser", "--ip=127.0.0.1", "--port=0", f"--IdentityProvider.token={TOKEN}"]
-    command = [sys.executable, "-m", "jupyter_server", *options, f"--ServerApp.root_dir={base}"]
-    log = base / "log"
-    with log.open("wb") as out:
-        server = subprocess.Popen(command, stdout=out, stderr=out, env=os.environ | told)
-    try:
-        yield _address(server, base / "RUNTIME")
-    finally:
-        server.terminate()
-        server.wait(20)
-
-
-def _address(server: subprocess.Popen[bytes], runtime: Path) -> str:
-    """Wait for the file in which the server tells its port."""
-    import json
-    import time
-
-    deadline = time.monotonic() + 40
-    while time.monotonic() < deadline and server.poll() is None:
-        for path in runtime.glob("jpserver-*.json"):
-            return str(json.loads(path.read_text())["url"]).rstrip("/")
-        time.sleep(0.05)  # bounded by the deadline
-    raise AssertionError("the server did not start")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = ["--ip=127.0.0.1", f"--port={port}", "--JupyterWebsocketPersonality.list_kernels=True"]
+    command = [sys.executable, "-m", "kernel_gateway", *options]
+    told |= {"KG_AUTH_TOKEN": TOKEN, "KG_PORT_RETRIES": "0"}
+    # Its kernels' output goes to the same pipe, which is therefore drained to the end.
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | told) as gateway:
+        assert gateway.stderr is not None
+        said = []
+        for line in gateway.stderr:
+            said.append(line)
+            if "is available at" in line:
+                break
+        assert gateway.poll() is None, said
+        drain = threading.Thread(target=gateway.stderr.read)
+        drain.start()
+        yield f"http://127.0.0.1:{port}"
+        gateway.terminate()
+        drain.join(20)
+        gateway.wait(20)
 
 
 def remote(url: str, code: str, **options: Any) -> Any:
@@ -109,3 +110,34 @@ def test_too_many_artifacts_are_refused_before_anything_is_sent(
     (tmp_path / "a").write_bytes(b"1234")
     with pytest.raises(BoundExceeded):
         wait_for(run_remote("1", url="http://127.0.0.1:1", required_level=0, artifacts_folder=tmp_path))
+
+
+@pytest.fixture
+def ws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.setenv("KMNB_REMOTE_TOKEN", TOKEN)
+    with kmnb.connect("memory://", thread="t1", agent="tester") as workspace:
+        yield workspace
+
+
+@pytest.mark.parametrize("verb", ["run", "run_cell"])
+def test_a_workspace_runs_over_its_artifacts_on_a_gateway(ws: Any, url: str, verb: str) -> None:
+    one = ws.put("a\nb\n", tool="pods")
+    code = f"import os; print(len(open(os.environ['KMNB_ARTIFACTS'] + '/{one.key}').readlines()))"
+    outcome = getattr(ws, verb)(code, artifacts=[one], remote=url, required_level=0)
+    assert (outcome.stdout, outcome.engine, outcome.level) == ("2\n", "gateway", 0), outcome.stderr
+    assert [read["digest"] for read in outcome.receipt.artifacts] == [one.digest]
+    assert TOKEN not in outcome.receipt.to_json()
+    assert ws.verify(outcome.receipt).status == "cannot-verify"
+    assert kernels(url) == b"[]"
+
+
+@pytest.mark.parametrize(("options", "error"), [
+    ({}, SandboxUnavailable),
+    ({"session": "s", "required_level": 0}, BadRequest),
+    ({"language": "bash", "required_level": 0}, BadRequest),
+])  # fmt: skip
+def test_what_a_gateway_cannot_give_is_refused(
+    ws: Any, url: str, options: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        ws.run_cell("1", remote=url, **options)

@@ -16,10 +16,10 @@ from kmnb.core.outcome import Outcome, Reason
 from kmnb.sandbox._api import check_level, check_paths
 from kmnb.sandbox._limits import Limits, check_code
 from kmnb.sandbox._observe import Observer
-from kmnb.sandbox._output import Keeper
+from kmnb.sandbox._pipes import Output
 from kmnb.sandbox._reasons import exit_code_of, reason_of
 from kmnb.sandbox._receipts import Ending, Finished, make_outcome
-from kmnb.sandbox.kernels._client import Cell, Output
+from kmnb.sandbox.kernels._client import Cell
 from kmnb.sandbox.kernels._kernel import Kernel, show_artifacts
 from kmnb.sandbox.kernels._pool import KERNEL_LIMITS, Pool
 
@@ -92,15 +92,12 @@ async def run_cell(
     check_level(isolation, required_level)
     check_paths(code, isolation, artifacts_folder)
     kernel = await (own.take() if session is None else own.session(session))
-    cell = Cell((Keeper(max_output_bytes), Keeper(max_output_bytes)), on_output, frozenset(mimes))
+    cell = Cell.of(max_output_bytes, on_output, frozenset(mimes))
     async with kernel.lock:
         await asyncio.to_thread(show_artifacts, artifacts_folder, kernel.artifacts)
-        inputs = kernel.mounted(artifacts)
-        with Observer(None if session else kernel.artifacts, artifacts) as observer:
-            ending, notes = await _run(
-                own, kernel, code, cell=cell, limits=limits, session=session, output=output_folder
-            )
-        inputs = inputs if session else observer.inputs()
+        around: dict[str, Any] = {"cell": cell, "limits": limits, "session": session, "output": output_folder}
+        with Observer(None if session else kernel.artifacts, kernel.note(artifacts)) as observer:
+            ending, notes = await _run(own, kernel, code, **around)
     return make_outcome(
         code,
         Finished(ending, cell.outputs, notes, tuple(cell.displays)),
@@ -108,7 +105,7 @@ async def run_cell(
         interpreter=kernel.host.interpreter + ", ipykernel",
         limits=limits,
         isolation=isolation,
-        inputs=inputs,
+        inputs=observer.inputs(),
         session=session or "",
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from queue import Empty
 from typing import Any
@@ -19,6 +19,7 @@ from jupyter_client.asynchronous.client import AsyncKernelClient
 
 from kmnb.core.bounds import MIB
 from kmnb.sandbox._output import Keeper
+from kmnb.sandbox._pipes import Output
 
 MESSAGE_MAX_BYTES = 8 * MIB
 """Largest message that is taken from a kernel; a larger one ends its connection."""
@@ -35,9 +36,6 @@ RECONNECT_MILLISECONDS = 5
 DISPLAYS_MAX = 100
 """Most rich results of a cell that are kept."""
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-
-Output = Callable[[str, str], None]
-"""Called with ``stdout`` or ``stderr`` and a piece of text, as it comes."""
 
 
 class _Client(AsyncKernelClient):
@@ -81,6 +79,11 @@ class Cell:
     """Whether the kernel said that nothing more comes."""
     status: str = ""
     """``ok`` or ``error`` once the reply is there."""
+
+    @classmethod
+    def of(cls, cap_bytes: int, on_output: Output | None, mimes: frozenset[str]) -> Cell:
+        """Make one that keeps so many bytes of each output."""
+        return cls((Keeper(cap_bytes), Keeper(cap_bytes)), on_output, mimes)
 
     def text(self, name: str, text: str) -> None:
         """Take a piece of output."""

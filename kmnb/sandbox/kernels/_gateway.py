@@ -10,6 +10,7 @@ import asyncio
 import base64
 import contextlib
 import json
+import os
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,14 +28,17 @@ from kmnb.errors import BadRequest, BoundExceeded, SandboxUnavailable
 from kmnb.sandbox._api import check_level
 from kmnb.sandbox._limits import Limits, check_code
 from kmnb.sandbox._output import Keeper
+from kmnb.sandbox._pipes import Output
 from kmnb.sandbox._reasons import reason_of
 from kmnb.sandbox._receipts import Ending, Finished, Inputs, Isolation, make_outcome
-from kmnb.sandbox.kernels._client import IDLE_SECONDS, MESSAGE_MAX_BYTES, Cell, Output, take_output
+from kmnb.sandbox.kernels._client import IDLE_SECONDS, MESSAGE_MAX_BYTES, Cell, take_output
 
 ANSWER_SECONDS = 30.0
 """Longest time that the gateway may take to start a kernel or to take a file."""
 PUSHED_MAX_BYTES = 64 * MIB
 """Largest size of all artifacts together that are pushed to a remote kernel."""
+TOKENS = ("KMNB_REMOTE_TOKEN", "JUPYTER_GATEWAY_AUTH_TOKEN")
+"""Variables that may hold a gateway's token; the second is the one of Jupyter's own clients."""
 _PIECE_BYTES = 1 << 19
 _FAULTS = (OSError, TimeoutError, HTTPClientError, HTTPStreamClosedError, HTTPTimeoutError, WebSocketError)
 _REMOTE = Isolation(
@@ -58,7 +62,7 @@ async def run_remote(
     code: str,
     *,
     url: str,
-    token: str = "",
+    token: str | None = None,
     kernel_name: str = "python3",
     timeout_seconds: float = RUN_SECONDS,
     max_output_bytes: int = OUTPUT_MAX_BYTES,
@@ -73,7 +77,7 @@ async def run_remote(
     Args:
         code: Text of the cell.
         url: Address of the gateway, ``http`` or ``https``, without user info.
-        token: The gateway's token; it is sent to the gateway alone.
+        token: The gateway's token; it is sent to the gateway alone. None looks into :data:`TOKENS`.
         kernel_name: Kernelspec that the gateway starts.
         timeout_seconds: Wall-clock limit of the cell; above 0, at most 300.
         max_output_bytes: Bytes kept of stdout and of stderr each.
@@ -94,18 +98,9 @@ async def run_remote(
     limits = Limits(timeout_seconds=timeout_seconds, output_bytes=max_output_bytes)
     check_code(code)
     check_level(_REMOTE, required_level)
-    files = list(_pieces(artifacts_folder))
-    cell = Cell((Keeper(max_output_bytes), Keeper(max_output_bytes)), on_output, frozenset(mimes))
-    try:
-        async with _Remote(url, token).kernel(kernel_name) as remote:
-            await remote.quietly(_PREPARE)
-            for name, piece, begin in files:
-                await remote.quietly(f"_kmnb_put({name!r}, {base64.b64encode(piece)!r}, {begin})")
-            await remote.quietly("del _kmnb_put")
-            ending = await _timed(remote, code, cell, limits=limits)
-    except _FAULTS as error:
-        where = urlsplit(url).hostname
-        raise SandboxUnavailable(f"the gateway {where}", f"gave no kernel ({type(error).__name__}: {error})") from None
+    cell = Cell.of(max_output_bytes, on_output, frozenset(mimes))
+    gateway = _Remote(url, next(filter(None, map(os.environ.get, TOKENS)), "") if token is None else token)
+    ending = await _in_fresh_kernel(gateway, kernel_name, folder=artifacts_folder, run=(code, cell, limits))
     return make_outcome(
         code,
         Finished(ending, cell.outputs, (), tuple(cell.displays)),
@@ -115,6 +110,24 @@ async def run_remote(
         isolation=_REMOTE,
         inputs=Inputs(tuple(artifacts)),
     )
+
+
+async def _in_fresh_kernel(
+    gateway: _Remote, kernel_name: str, *, folder: Path | None, run: tuple[str, Cell, Limits]
+) -> Ending:
+    """Have a kernel, push the artifacts to it, and run the cell; errors tell of the gateway, not of its token."""
+    files = list(_pieces(folder))
+    try:
+        async with gateway.kernel(kernel_name) as remote:
+            await remote.quietly(_PREPARE)
+            for name, piece, begin in files:
+                await remote.quietly(f"_kmnb_put({name!r}, {base64.b64encode(piece)!r}, {begin})")
+            await remote.quietly("del _kmnb_put")
+            code, cell, limits = run
+            return await _timed(remote, code, cell, limits=limits)
+    except _FAULTS as error:
+        why = f"gave no kernel ({type(error).__name__}: {error})"
+        raise SandboxUnavailable(f"the gateway {urlsplit(gateway.url).hostname}", why) from None
 
 
 async def _timed(remote: _Remote, code: str, cell: Cell, *, limits: Limits) -> Ending:

@@ -17,7 +17,6 @@ from kmnb.errors import SandboxUnavailable
 from kmnb.sandbox._collect import Taken, collect
 from kmnb.sandbox._host import Answer, Host
 from kmnb.sandbox._limits import Limits
-from kmnb.sandbox._receipts import Inputs
 from kmnb.sandbox._supervise import take_output
 from kmnb.sandbox.kernels._client import CellClient
 
@@ -57,10 +56,10 @@ class Kernel:
         """Whether it has not ended."""
         return not self.ended.done()
 
-    def mounted(self, artifacts: Sequence[Mapping[str, Any]]) -> Inputs:
+    def note(self, artifacts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """Note what a cell may read, and tell what all cells could: what one read, the next ones may still know."""
         self.shown.update({(one.get("key"), one.get("digest")): one for one in artifacts})
-        return Inputs(tuple(self.shown.values()))
+        return list(self.shown.values())
 
     def interrupt(self) -> None:
         """Send it what Ctrl-C sends."""
