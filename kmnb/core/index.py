@@ -20,7 +20,7 @@ from kmnb.core.ranges import Spot
 
 CHECK_BYTES = 16
 """How many bytes before an entry its check covers; fewer at the beginning of the object."""
-_MAGIC = b"KX1"
+_MAGIC = b"KX2"
 
 
 def check_of(before: bytes) -> int:
@@ -57,7 +57,9 @@ class Index:
     rows: int | None = None
     """Number of records, where they were counted."""
     records: tuple[Entry, ...] = ()
-    """Places of records that do not begin on a known line, as in a JSON list or a CSV with quoted line breaks."""
+    """Places of records where lines do not tell them, as in a JSON list or a CSV with quoted line breaks."""
+    row_lines: int | None = None
+    """Number of lines before the first record where every line from there on is one record; None elsewhere."""
     digest: str | None = None
     """``sha256:…`` of the object; None while it is not known."""
 
@@ -67,7 +69,10 @@ class Index:
 
     def at_record(self, number: int) -> Entry:
         """Give the last known place at or before a record; the beginning when there is none."""
-        return _before(self.records, number)
+        if self.records or self.row_lines is None:
+            return _before(self.records, number)
+        entry = self.at_line(number + self.row_lines)
+        return replace(entry, number=entry.number - self.row_lines) if entry.number >= self.row_lines else _BEGIN
 
     def at_offset(self, offset: int) -> Entry:
         """Give the last known line that begins at or before a byte."""
@@ -96,7 +101,8 @@ class Index:
     def _text(self, lines: tuple[Entry, ...], records: tuple[Entry, ...]) -> str:
         rows = 0 if self.rows is None else self.rows + 1
         digest = (self.digest or "").removeprefix("sha256:").encode()
-        body = bytearray(_numbers((self.size, self.lines, rows, len(lines), len(records), len(digest))))
+        before = 0 if self.row_lines is None else self.row_lines + 1
+        body = bytearray(_numbers((self.size, self.lines, rows, before, len(lines), len(records), len(digest))))
         body += digest
         for entries in (lines, records):
             offset = number = 0
@@ -135,7 +141,8 @@ class Index:
         return (
             0 <= self.lines <= self.size
             and _ascending(self.entries, self.size, self.lines)
-            and _ascending(self.records, self.size, self.rows or 0)
+            # Records that are bad have a number and are not counted; each has a line of its own.
+            and _ascending(self.records, self.size, max(self.rows or 0, self.lines))
         )
 
     def bound(self, digest: str) -> Index:
@@ -213,7 +220,7 @@ def _decode(text: str) -> Index:
         raise ValueError("not an index")
     opener = zlib.decompressobj()
     body = _Cursor(opener.decompress(raw[7:], 1 << 20))
-    size, lines, rows, line_count, record_count, digest_length = (body.number() for _ in range(6))
+    size, lines, rows, before, line_count, record_count, digest_length = (body.number() for _ in range(7))
     digest = body.take(digest_length).decode("ascii")
     return Index(
         size,
@@ -221,6 +228,7 @@ def _decode(text: str) -> Index:
         body.entries(line_count),
         rows - 1 if rows else None,
         body.entries(record_count),
+        before - 1 if before else None,
         f"sha256:{digest}" if digest else None,
     )
 
@@ -243,6 +251,10 @@ class IndexBuilder:
     def wanted(self) -> int:
         """Offset from which the next place is welcome."""
         return self._next
+
+    def close(self) -> None:
+        """Hear that no further place is welcome."""
+        self._next = 1 << 63
 
     def add(self, offset: int, number: int, before: bytes) -> None:
         """Note that a line or record begins at an offset at or after :attr:`wanted`."""

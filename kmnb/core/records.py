@@ -59,6 +59,13 @@ class Batch:
     """What the rows are."""
     records: int | None = None
     """How many records this stretch holds as the format counts them; None where :attr:`counted` tells it."""
+    places: Sequence[int] | None = None
+    """Number of each row where problems stand between them; None where they follow one another from ``start``."""
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """Number of each row, the same however the content was cut into blocks."""
+        return self.places if self.places is not None else range(self.start, self.start + len(self.rows))
 
     @property
     def counted(self) -> int:

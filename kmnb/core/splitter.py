@@ -22,17 +22,22 @@ class LineSplitter:
 
     Args:
         limit_bytes: Longest line that is kept whole; of a longer one this many bytes are kept.
+        first_line: Number of the line where the text begins, from 0.
     """
 
     columns = None
 
-    def __init__(self, *, limit_bytes: int = LINE_MAX_BYTES) -> None:
+    def __init__(self, *, limit_bytes: int = LINE_MAX_BYTES, first_line: int = 0) -> None:
         self._limit = limit_bytes
         self._parts: list[bytes] = []
         self._held = 0
         self._length = 0
         self._last = b""
-        self._count = 0
+        self._count = first_line
+
+    def resume(self, number: int, line: int) -> LineSplitter:
+        """Make a splitter that goes on with a line."""
+        return LineSplitter(limit_bytes=self._limit, first_line=line)
 
     def feed(self, block: bytes) -> Batch:
         """Take the next block and give the lines that ended in it."""

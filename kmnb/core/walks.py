@@ -39,6 +39,12 @@ class Records:
     """What ``Walk.decode`` made of them."""
     problems: Sequence[Problem] = field(default=())
     """Documents of this stretch that are not JSON."""
+    offset: int | None = None
+    """Where in the walked text the first of them begins; None where that is not known."""
+    before: bytes = b""
+    """Some bytes of the text before that place."""
+    places: Sequence[int] | None = None
+    """Number of each row where problems stand between them; None where they follow one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +103,13 @@ class WalkingRun(Protocol):
 
     def walk(self, shape: Shape) -> Walk:
         """Say what is wanted; called once, before the first feed."""
+
+    @property
+    def skippable(self) -> int:
+        """How many of the first records, of the first document, need not be seen; asked once, after :meth:`walk`."""
+
+    def passed(self, count: int) -> None:
+        """Hear that so many of the first records are left out from the walk, those that were seen among them."""
 
 
 def tree(walk: Walk) -> Mapping[str, Any]:

@@ -9,7 +9,10 @@ from kmnb.formats._counting import LineCounter
 
 
 class Counter(Protocol):
-    """Counts records; what a format's ``counter(head, indexed=…)`` gives."""
+    """Counts records; what a format's ``counter(head, indexed=…)`` gives.
+
+    Where records can be read from any of them on it also has ``row_lines`` and ``places``, as an index has them.
+    """
 
     lines: LineCounter | None
     """Counts the lines in the way that the format needs; None for content without lines."""
@@ -26,6 +29,11 @@ class LinesAreRecords:
 
     def __init__(self, *, indexed: bool) -> None:
         self.lines: LineCounter | None = LineCounter(indexed=indexed)
+
+    @property
+    def row_lines(self) -> int | None:
+        """0: a blank line has a number too, though it is not counted."""
+        return 0
 
     def feed(self, block: bytes) -> None:
         """Take the next block."""

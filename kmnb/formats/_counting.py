@@ -13,6 +13,41 @@ def filled_lines(body: bytes) -> int:
     return body.count(b"\n") - empty + (not is_empty(rest))
 
 
+class RecordPlaces:
+    """Notes where some records begin while the text passes by in blocks."""
+
+    def __init__(self) -> None:
+        self._builder = IndexBuilder()
+        self._size = 0
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Places found so far; none begins at the very end."""
+        found = self._builder.entries
+        return tuple(found[:-1] if found and found[-1].offset >= self._size else found)
+
+    @property
+    def is_welcome(self) -> bool:
+        """Whether a place at the end of what has passed by is far enough from the last one."""
+        return self._builder.wanted <= self._size
+
+    def passed(self, size: int) -> None:
+        """Hear that so many bytes have passed by."""
+        self._size += size
+
+    def note(self, block: bytes, rest: int, number: int) -> None:
+        """Note the record that is under way at the end of a block.
+
+        Args:
+            block: The last block.
+            rest: How many bytes ago it begins.
+            number: Its number, from 0.
+        """
+        at = len(block) - rest
+        if at >= CHECK_BYTES and self._size - rest >= self._builder.wanted:
+            self._builder.add(self._size - rest, number, block[at - CHECK_BYTES : at])
+
+
 class LineCounter:
     """Count lines and lines that are not blank, and note where lines begin.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kmnb.core.bounds import LINE_MAX_BYTES, MIB
-from kmnb.formats._counting import LineCounter, filled_lines
+from kmnb.core.index import Entry
+from kmnb.formats._counting import LineCounter, RecordPlaces, filled_lines
 from kmnb.formats._csv_dialect import CsvDialect
 from kmnb.formats._csv_records import RecordCutter
 from kmnb.formats._csv_vector import excess_lines
@@ -52,6 +53,21 @@ class QuoteCounter:
         if self._cutter.is_open:
             self.records += 1
             self.excess -= 1
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the present record goes on, and where it began is not at hand."""
+        return self._cutter.is_open
+
+    @property
+    def carried(self) -> int:
+        """How many bytes ago the present record began."""
+        return len(self._carry)
+
+    @property
+    def carried_lines(self) -> int:
+        """How many filled lines of it have ended."""
+        return filled_lines(self._carry[: self._carry.rfind(b"\n") + 1])
 
     def _pass_plain(self, data: bytes, cut: int) -> int:
         """Count whole records where that needs no look at single lines; give where the rest begins."""
@@ -120,10 +136,27 @@ class CsvCounter:
         self.lines: LineCounter | None = LineCounter(indexed=indexed, blank="empty")
         self._quotes = QuoteCounter(dialect)
         self._header, self._newline = dialect.header, dialect.newline
+        self._noted = RecordPlaces() if indexed and dialect.newline == b"\n" else None
+
+    @property
+    def row_lines(self) -> int | None:
+        """Lines before the first record where every other line is one; None where records and lines differ."""
+        is_plain = self.lines is not None and self.lines.filled == self.lines.lines and not self._quotes.excess
+        return int(self._header) if is_plain and self._newline == b"\n" else None
+
+    @property
+    def places(self) -> tuple[Entry, ...]:
+        """Where some of the records begin, where lines do not tell it."""
+        return self._noted.entries if self._noted is not None and self.row_lines is None else ()
 
     def feed(self, block: bytes) -> None:
         """Take the next block of decoded text."""
         self._quotes.feed(block)
+        if self._noted is not None and self.lines is not None:
+            self._noted.passed(len(block))
+            if self._noted.is_welcome and not self._quotes.is_open:
+                number = self.lines.closed - self._quotes.excess - self._quotes.carried_lines - self._header
+                self._noted.note(block, self._quotes.carried, number)
 
     def finish(self) -> int:
         """Give the number of records."""

@@ -22,6 +22,8 @@ _HIGH = re.compile(rb"[\x80-\xff]+")
 # Bytes that text in Windows-1252 or Latin-1 really uses: letters, quotes, dashes, currency, no-break space, degree.
 _LEGACY = re.compile(rb"[\x80\x82-\x85\x91-\x99\xa0-\xfe]{1,4}\Z")
 _CONTROLS = bytes(set(range(32)) - {7, 8, 9, 10, 12, 13, 27})
+AS_IS = frozenset({"ascii", "utf-8", "utf-8-sig"})
+"""Encodings whose stored bytes are the text that everything else looks at."""
 TRANSPARENT = frozenset({"ascii", "utf-8", "utf-8-sig", "cp1252", "latin-1"})
 """Encodings in which LF is one byte and nothing else holds that byte, so that stored bytes can be cut into lines."""
 

@@ -1,11 +1,60 @@
-"""Count NDJSON records while content passes by; documents are found by the decoder and never kept."""
+"""Count JSON records while content passes by, and note where some begin; records are found and never kept."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kmnb.core.bounds import LINE_MAX_BYTES
-from kmnb.formats._counting import LineCounter
+from kmnb.core.index import CHECK_BYTES, Entry, IndexBuilder
+from kmnb.core.walks import DocumentEnds, Event, Found, Records
+from kmnb.formats._counting import LineCounter, RecordPlaces
+
+
+class ListCounter:
+    """Counts the elements of a document's list.
+
+    Args:
+        splitter: Cuts the elements out; it has ``events(block)`` and ``last_events()``.
+        indexed: Whether places are noted.
+    """
+
+    def __init__(self, splitter: Any, *, indexed: bool) -> None:
+        self.lines: LineCounter | None = LineCounter(indexed=indexed, blank=None)
+        self._splitter = splitter
+        self._builder = IndexBuilder() if indexed else None
+        self._count = 0
+
+    @property
+    def places(self) -> tuple[Entry, ...]:
+        """Where some of the elements of the first document begin."""
+        return tuple(self._builder.entries) if self._builder is not None else ()
+
+    def feed(self, block: bytes) -> None:
+        """Take the next block."""
+        self._pass(self._splitter.events(block))
+
+    def finish(self) -> int:
+        """Give the number of elements."""
+        self._pass(self._splitter.last_events())
+        return self._count
+
+    def _pass(self, events: Iterable[Event]) -> None:
+        for event in events:
+            if isinstance(event, Records):
+                self._note(event)
+                self._count += len(event.rows)
+            elif isinstance(event, Found):
+                self._count += event.data != b"["
+            elif isinstance(event, DocumentEnds) and self._builder is not None:
+                # The next document is one of its own, though numbers go on in it.
+                self._builder.close()
+
+    def _note(self, event: Records) -> None:
+        builder, offset = self._builder, event.offset
+        if builder is None or offset is None or offset < builder.wanted or len(event.before) < CHECK_BYTES:
+            return
+        builder.add(offset, self._count, event.before)
 
 
 class JsonLinesCounter:
@@ -15,6 +64,7 @@ class JsonLinesCounter:
         import msgspec
 
         self._counter = LineCounter(indexed=indexed)
+        self._noted = RecordPlaces() if indexed else None
         self.lines: LineCounter | None = self._counter
         self._decoder: Any = msgspec.json.Decoder(msgspec.Raw)
         self._carry: list[bytes] = []
@@ -42,6 +92,20 @@ class JsonLinesCounter:
             self._carry.append(block[cut:])
         if sum(map(len, self._carry)) > LINE_MAX_BYTES:
             self._carry, self._is_lost, self._is_sure = [], True, False
+        if self._noted is not None:
+            self._noted.passed(len(block))
+        if self._noted is not None and not self._is_lost:
+            self._noted.note(block, sum(map(len, self._carry)), self._counter.closed)
+
+    @property
+    def row_lines(self) -> int | None:
+        """0 where each line is a record; None where some are blank."""
+        return 0 if self._counter.filled == self._counter.lines else None
+
+    @property
+    def places(self) -> tuple[Entry, ...]:
+        """Where some of the records begin, where lines do not tell it."""
+        return self._noted.entries if self._noted is not None and self.row_lines is None else ()
 
     def finish(self) -> int:
         """Give the number of documents."""

@@ -10,6 +10,7 @@ from kmnb.formats._counters import Counter, make_counter
 from kmnb.formats._describe import describe
 from kmnb.formats._description import Description
 from kmnb.formats._detect import HEAD_BYTES, Detection, format_named, without_section
+from kmnb.formats._encoding import AS_IS
 from kmnb.formats._sections import SectionFilter
 
 _TAIL_BYTES = 2048
@@ -91,7 +92,10 @@ class ContentPass:
         lines = self._counter.lines if self._counter is not None else None
         if lines is None or self.lines is None or not self.found.is_transparent:
             return None
-        return Index(size, self.lines, lines.entries, self.rows)
+        if self.rows is None or self.sections or self.found.encoding not in AS_IS:
+            return Index(size, self.lines, lines.entries, self.rows)
+        places, row_lines = getattr(self._counter, "places", ()), getattr(self._counter, "row_lines", None)
+        return Index(size, self.lines, lines.entries, self.rows, places, row_lines)
 
     def _take(self, pieces: Iterator[bytes], stored: bytes) -> None:
         try:

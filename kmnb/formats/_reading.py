@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 from kmnb.core.records import Batch, Dialect, FormatPlugin, Problem, Splitter
 from kmnb.formats._detect import HEAD_BYTES, Detection, detect, format_named
+from kmnb.formats._encoding import AS_IS
 from kmnb.formats._sections import SectionFilter
 
 
@@ -22,7 +23,8 @@ class ContentReader:
         name: File name or key.
         label: Stored encoding, as the attribute holds it.
         dialect: How the caller says that the content is to be read.
-        structured: Whether columns are needed; plain text is then read as delimited text, as the peer does.
+        structured: Whether columns are named that plain text does not have; it is then read as delimited text, as the
+            peer does. Otherwise its one column is ``line``.
     """
 
     def __init__(
@@ -34,7 +36,8 @@ class ContentReader:
         dialect: Dialect | None = None,
         structured: bool = False,
     ) -> None:
-        self._structured = structured
+        given = dialect is not None and (dialect.delimiter or dialect.quote or dialect.header is not None)
+        self._structured = structured or bool(given)
         self._given = (media_type, name, label)
         self._dialect = dialect or Dialect()
         self._pending: list[bytes] = []
@@ -113,6 +116,19 @@ class ContentReader:
         for text in self.blocks(block):
             if part := self._sections.feed(text):
                 yield self._splitter.feed(part)
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether reading may go on with a record in the middle: the stored bytes are text, and their format can."""
+        if self.found is None or self.found.codec is not None or self.found.encoding not in AS_IS:
+            return False
+        return hasattr(self._splitter, "resume")
+
+    def resume(self, number: int, line: int) -> None:
+        """Hear that the next stored bytes begin with a record of a number, on a line, both from 0."""
+        splitter: Any = self._splitter
+        self._splitter = splitter.resume(number, line)
+        self._sections = SectionFilter.passing()
 
     def last_records(self) -> Iterator[Batch]:
         """Give the records that are left at the end of the content."""

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from kmnb.core.index import CHECK_BYTES
 from kmnb.core.walks import Begins, DocumentEnds, Event, Found, Key, Path, Records, Walk, tree
 from kmnb.errors import BadRequest
 from kmnb.formats._json_text import Step, TextReader
@@ -142,7 +143,8 @@ class DocumentWalker(TextReader):
             yield from self._capture()
 
     def _hand_over(self, text: bytes) -> None:
-        self._events.append(Records(self._decode(text)))
+        before = self._buffer[max(0, self._place - CHECK_BYTES) : self._place]
+        self._events.append(Records(self._decode(text), (), self._base + self._place, before))
 
     def _elements(self, take: Any) -> Step:
         """Pass over an array; ``take`` is handed its elements as texts of arrays, and raises when one is none."""

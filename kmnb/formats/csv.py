@@ -7,6 +7,7 @@ column; empty cells past the last column are no difference. Empty lines are no r
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from kmnb.core.bounds import LINE_MAX_BYTES
@@ -53,6 +54,20 @@ class CsvSplitter:
         if self.dialect is None:
             self._decide(whole=True)
         return self._split(last=True)
+
+    def resume(self, number: int, line: int) -> CsvSplitter:
+        """Make a splitter that goes on with a record, in this dialect and with these columns.
+
+        Args:
+            number: Number of the record, from 0.
+            line: Number of the line where it begins, from 0.
+        """
+        going = CsvSplitter(self._asked, hint=self._hint)
+        going.dialect, going.columns = self.dialect, self.columns
+        if self.dialect is not None:
+            going._cutter = RecordCutter(self.dialect.delimiter, self.dialect.quote)
+        going._rows, going._line = number, line + 1
+        return going
 
     def _decide(self, *, whole: bool) -> None:
         if self._pending.startswith(b"\xef\xbb\xbf"):
@@ -129,15 +144,16 @@ class CsvSplitter:
                 rows, begun = rows[1:], begun[1:]
         if self.columns is None:
             return self._batch([], problems)
-        width, good = len(self.columns), rows
+        width, good, lines = len(self.columns), rows, begun
         if set(map(len, rows)) - {width}:
-            good = []
+            good, lines = [], list[int]()
             for line, row in zip(begun, rows, strict=True):
                 if len(row) == width or _fits(row, width):
                     good.append(row)
+                    lines.append(line)
                 else:
                     problems.append(Problem(line, f"{len(row)} cells instead of {width}"))
-        return self._batch(good, sorted(problems, key=lambda problem: problem.line))
+        return self._batch(good, sorted(problems, key=lambda problem: problem.line), lines)
 
     def _name(self, rows: list[list[str]]) -> None:
         assert self.dialect is not None
@@ -147,11 +163,15 @@ class CsvSplitter:
         width = self.dialect.width if self.dialect.agreement > 0 else len(rows[0])
         self.columns = tuple(f"column{at}" for at in range(width))
 
-    def _batch(self, rows: list[list[str]], problems: list[Problem]) -> Batch:
-        start = self._rows
-        self._rows += len(rows) + len(problems)
-        count = len(rows) + len(problems)
-        return Batch(rows, start, problems, columns=self.columns, kind="table", records=count)
+    def _batch(self, rows: list[list[str]], problems: list[Problem], lines: Sequence[int] = ()) -> Batch:
+        """Number the rows; ``lines`` tells where they begin, since bad records among them have numbers too."""
+        start, count = self._rows, len(rows) + len(problems)
+        self._rows += count
+        places: list[int] | None = None
+        if problems and rows:
+            bad = [problem.line for problem in problems]
+            places = [start + at + bisect_left(bad, line) for at, line in enumerate(lines)]
+        return Batch(rows, start, problems, columns=self.columns, kind="table", records=count, places=places)
 
 
 def _fits(row: list[str], width: int) -> bool:

@@ -6,13 +6,14 @@ below it (``data.result``, ``pods`` …). A document without such a list is one 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from kmnb.core.records import Batch, Dialect
 from kmnb.core.walks import Event, Found, Path, Records, Walk
-from kmnb.formats._counters import BySplitting
+from kmnb.formats._json_counting import ListCounter
 from kmnb.formats._walker import DocumentWalker, array_elements
 
 HEAD_BYTES = 65_536
@@ -80,15 +81,12 @@ class JsonSplitter:
         self._pending: list[bytes] = []
         self._held = 0
         self._walker: DocumentWalker | None = None
+        self._path: Path | None = None
         self._count = 0
 
     def feed(self, block: bytes) -> Batch:
         """Take the next block; nothing is given before the beginning was seen."""
-        if self._walker is not None:
-            return self._batch(self._walker.feed(block))
-        self._pending.append(block)
-        self._held += len(block)
-        return self._begin() if self._held >= HEAD_BYTES else Batch(start=0, kind="json")
+        return self._batch(self.events(block))
 
     def finish(self) -> Batch:
         """Give what is left.
@@ -96,18 +94,37 @@ class JsonSplitter:
         Raises:
             BadRequest: The content is not JSON; the message says where.
         """
-        first = self._begin() if self._walker is None else Batch(start=self._count, kind="json")
-        assert self._walker is not None
-        last = self._batch(self._walker.finish())
-        return Batch([*first.rows, *last.rows], first.start, kind="json")
+        return self._batch(self.last_events())
 
-    def _begin(self) -> Batch:
+    def events(self, block: bytes) -> list[Event]:
+        """Take the next block and give what has passed by."""
+        if self._walker is not None:
+            return self._walker.feed(block)
+        self._pending.append(block)
+        self._held += len(block)
+        return self._begin() if self._held >= HEAD_BYTES else []
+
+    def last_events(self) -> list[Event]:
+        """Give what passes by at the end of the content."""
+        first = self._begin() if self._walker is None else []
+        assert self._walker is not None
+        return first + self._walker.finish()
+
+    def _begin(self) -> list[Event]:
         data = b"".join(self._pending)
         self._pending = []
-        path = record_path(data[:HEAD_BYTES])
-        whole = frozenset({()}) if path is None else frozenset[Path]()
-        self._walker = DocumentWalker(Walk(self._decode, records=path, values=whole))
-        return self._batch(self._walker.feed(data))
+        self._path = record_path(data[:HEAD_BYTES])
+        whole = frozenset({()}) if self._path is None else frozenset[Path]()
+        self._walker = DocumentWalker(Walk(self._decode, records=self._path, values=whole))
+        return self._walker.feed(data)
+
+    def resume(self, number: int, line: int) -> JsonSplitter:
+        """Make a splitter that goes on with an element of the list; a document like this one is begun before it."""
+        going = JsonSplitter(Dialect(), decode=self._decode)
+        going._count = number
+        going._walker = DocumentWalker(Walk(self._decode, records=self._path))
+        going._walker.feed(opening(self._path or ()))
+        return going
 
     def _batch(self, events: Iterable[Event]) -> Batch:
         rows: list[bytes] = []
@@ -121,9 +138,32 @@ class JsonSplitter:
         return Batch(rows, start, kind="json")
 
 
+def opening(path: Path) -> bytes:
+    """Write the beginning of a document up to the first element of a list."""
+    return b"".join(b"{%b:" % json.dumps(key).encode() for key in path) + b"["
+
+
 def raw_elements(text: bytes) -> list[Any]:
     """Cut the text of a JSON array into the bytes of its elements."""
     return [bytes(raw) for raw in array_elements(text)]
+
+
+class ListWalker(DocumentWalker):
+    """A walker that can go on with an element of the walked list.
+
+    Args:
+        walk: What is wanted of each document.
+    """
+
+    def __init__(self, walk: Walk) -> None:
+        super().__init__(walk)
+        self._walk = walk
+
+    def resume(self, number: int, line: int) -> ListWalker:
+        """Make a walker that goes on with an element; a document is begun before it, with nothing but its list."""
+        going = ListWalker(self._walk)
+        going.feed(opening(self._walk.records or ()))
+        return going
 
 
 class _Json:
@@ -152,13 +192,13 @@ class _Json:
         """Make a splitter into the elements of the document's list."""
         return JsonSplitter(dialect)
 
-    def counter(self, head: bytes, *, indexed: bool) -> BySplitting:
+    def counter(self, head: bytes, *, indexed: bool) -> ListCounter:
         """Make what counts elements without copying them."""
-        return BySplitting(JsonSplitter(Dialect(), decode=array_elements), indexed=indexed)
+        return ListCounter(JsonSplitter(Dialect(), decode=array_elements), indexed=indexed)
 
-    def walk(self, walk: Walk, *, strict: bool = False) -> DocumentWalker:
+    def walk(self, walk: Walk, *, strict: bool = False) -> ListWalker:
         """Make a walker; there is nothing to leave out, so ``strict`` changes nothing."""
-        return DocumentWalker(walk)
+        return ListWalker(walk)
 
 
 FORMAT = _Json()

@@ -22,16 +22,21 @@ class RowReader:
     Args:
         decode: Turns the text of a JSON array into its elements; raises ValueError.
         strict: Whether a line that is no JSON raises.
+        first_line: Number of the line where the text begins, from 0.
     """
 
-    def __init__(self, decode: Callable[[bytes], list[Any]], *, strict: bool) -> None:
+    def __init__(self, decode: Callable[[bytes], list[Any]], *, strict: bool, first_line: int = 0) -> None:
         self._decode, self._strict = decode, strict
-        self._splitter = LineSplitter()
-        self._is_first = True
+        self._splitter = LineSplitter(first_line=first_line)
+        self._is_first = not first_line
         self.count = 0
+        self.places: list[int] | None = None
 
     def feed(self, block: bytes) -> tuple[list[Any], list[Problem]]:
-        """Take the next block and give the documents of the lines that ended in it."""
+        """Take the next block and give the documents of the lines that ended in it.
+
+        Where problems stand between them, ``places`` has their numbers.
+        """
         return self._read(self._splitter.feed(block))
 
     def finish(self) -> tuple[list[Any], list[Problem]]:
@@ -49,6 +54,7 @@ class RowReader:
             rows = self._decode(b"[%b]" % b",".join(filled)) if filled else []
         except ValueError:
             rows = []
+        self.places = None
         if len(rows) != len(filled) or problems:
             rows = self._one_by_one(lines, batch.start + 1, problems)
         self.count += len(rows) + len(problems)
@@ -57,9 +63,14 @@ class RowReader:
     def _one_by_one(self, lines: Sequence[bytes], first: int, problems: list[Problem]) -> list[Any]:
         rows: list[Any] = []
         known = {problem.line for problem in problems}
+        self.places, place = [], self.count - 1
         for number, line in enumerate(lines, first):
-            if not line or line.isspace() or number in known:
+            if number in known:
+                place += 1
                 continue
+            if not line or line.isspace():
+                continue
+            place += 1
             try:
                 (row,) = self._decode(b"[%b]" % line)
             except ValueError as error:
@@ -68,6 +79,7 @@ class RowReader:
                 problems.append(Problem(number, f"not JSON: {clip(str(error), 120)}"))
             else:
                 rows.append(row)
+                self.places.append(place)
         return rows
 
 
@@ -80,7 +92,15 @@ class RowWalker:
     """
 
     def __init__(self, walk: Walk, *, strict: bool) -> None:
+        self._walk, self._strict = walk, strict
         self._reader = RowReader(walk.decode, strict=strict)
+
+    def resume(self, number: int, line: int) -> RowWalker:
+        """Make a walker that goes on with the document of a number on a line, both from 0."""
+        going = RowWalker(self._walk, strict=self._strict)
+        going._reader = RowReader(self._walk.decode, strict=self._strict, first_line=line)
+        going._reader.count = number
+        return going
 
     def feed(self, block: bytes) -> list[Event]:
         """Take the next block and give the documents of the lines that ended in it."""
@@ -91,7 +111,7 @@ class RowWalker:
         return self._events(self._reader.finish())
 
     def _events(self, found: tuple[list[Any], list[Problem]]) -> list[Event]:
-        return [Records(*found)] if found[0] or found[1] else []
+        return [Records(*found, places=self._reader.places)] if found[0] or found[1] else []
 
 
 class RowSplitter:
@@ -99,24 +119,35 @@ class RowSplitter:
 
     Args:
         dialect: ``strict`` is looked at.
+        first_line: Number of the line where the text begins, from 0.
     """
 
     columns = None
 
-    def __init__(self, dialect: Dialect) -> None:
-        self._reader = RowReader(raw_elements, strict=dialect.strict)
+    def __init__(self, dialect: Dialect, *, first_line: int = 0) -> None:
+        self._dialect = dialect
+        self._reader = RowReader(raw_elements, strict=dialect.strict, first_line=first_line)
+
+    def resume(self, number: int, line: int) -> RowSplitter:
+        """Make a splitter that goes on with the document of a number on a line, both from 0."""
+        going = RowSplitter(self._dialect, first_line=line)
+        going._reader.count = number
+        return going
 
     def feed(self, block: bytes) -> Batch:
         """Take the next block and give the documents of the lines that ended in it."""
         start = self._reader.count
         rows, problems = self._reader.feed(block)
-        return Batch(rows, start, problems, kind="json")
+        return self._batch(start, rows, problems)
 
     def finish(self) -> Batch:
         """Give the document of the last line where it had no LF."""
         start = self._reader.count
         rows, problems = self._reader.finish()
-        return Batch(rows, start, problems, kind="json")
+        return self._batch(start, rows, problems)
+
+    def _batch(self, start: int, rows: list[Any], problems: list[Problem]) -> Batch:
+        return Batch(rows, start, problems, kind="json", places=self._reader.places)
 
 
 def json_lines_share(head: bytes) -> float:

@@ -84,6 +84,12 @@ class TableSplitter:
             return 0
         return self._layout.starts[1]
 
+    def resume(self, number: int, line: int) -> TableSplitter:
+        """Make a splitter that goes on with a row of this table on a line, both from 0."""
+        going = TableSplitter()
+        going._layout, going._row, going._lines = self._layout, number, LineSplitter(first_line=line)
+        return going
+
     def feed(self, block: bytes) -> Batch:
         """Take the next block and give the rows that are complete by now."""
         return self._rows_of(self._lines.feed(block))
@@ -95,6 +101,7 @@ class TableSplitter:
     def _rows_of(self, lines: Batch) -> Batch:
         rows: list[list[str]] = []
         problems: list[Problem] = list(lines.problems)
+        places: list[int] = []
         start, bad = self._row, 0
         for number, raw in enumerate(lines.rows, lines.start + 1):
             line = raw.decode("utf-8", "replace").removeprefix("\ufeff").rstrip()
@@ -111,10 +118,12 @@ class TableSplitter:
                     bad += 1
                     problems.append(Problem(number, "its cells do not stand below the header"))
                 else:
+                    places.append(start + len(rows) + bad)
                     rows.append(cells)
             self._blank = False
         self._row += len(rows) + bad
-        return Batch(rows, start, problems, columns=self.columns, kind="table", records=len(rows) + bad)
+        count = len(rows) + bad
+        return Batch(rows, start, problems, self.columns, "table", records=count, places=places if bad else None)
 
     def _begin(self, line: str, number: int, problems: list[Problem]) -> None:
         layout = Layout(line)
@@ -169,11 +178,17 @@ class RowCounter:
         rows = _long_lines(body, least, self._seen) if least else None
         self._rows += self._splitter.feed(body).counted if rows is None else rows
 
+    @property
+    def row_lines(self) -> int | None:
+        """1, for the header, where every other line is a row."""
+        return 1 if self.lines is not None and self.lines.lines - self._rows == 1 else None
+
     def finish(self) -> int:
         """Give the number of rows."""
         if self._carry:
             self._rows += self._splitter.feed(self._carry).counted
-        return self._rows + self._splitter.finish().counted
+        self._rows += self._splitter.finish().counted
+        return self._rows
 
 
 def fitting(lines: Sequence[str]) -> float:

@@ -14,20 +14,23 @@ from kmnb.core.ranges import Facts, Plan
 from kmnb.core.records import Dialect, Problem
 from kmnb.core.slice import Slice
 from kmnb.formats._detect import Detection, detect, read_label
-from kmnb.formats._encoding import TRANSPARENT
+from kmnb.formats._encoding import AS_IS, TRANSPARENT
 from kmnb.formats._reading import ContentReader
 from kmnb.formats._sections import SectionFilter
 from kmnb.ops._isolated import IsolatedRun
 from kmnb.ops._line_index import IndexMaker, first_long_line, known_index, place_holds
+from kmnb.ops._resuming import find_place
 from kmnb.ops._scanning import ranged_format, scan_records
 from kmnb.ops._windows import WindowReader
 
 COUNT_ON_BYTES = 32 * MIB
 """A full answer reads on to tell the exact total when at most so much is left."""
+COUNT_ON_AFTER_JUMP_BYTES = MIB
+"""The same for an answer that began in the middle, since it is to move little."""
 SECOND_DOCUMENT_BYTES = 4 * MIB
 """A query that has all it wants of a document looks for a second one when at most so much is left."""
 _THREAD_BYTES = 256 * KIB
-_AS_IS = frozenset({None, "ascii", "utf-8", "utf-8-sig"})
+_AS_IS = AS_IS | {None}
 T = TypeVar("T")
 
 
@@ -164,22 +167,46 @@ class Feeding:
                 _end(run)
             self.scanned = self.reader.fetched
             return _finished(run)
-        content = self._content(structured=getattr(self._plugin, "structured", True))
-        ended = not run.done
+        wanted: tuple[str, ...] = getattr(run, "wanted", None) or ()
+        content = self._content(structured=bool(wanted) and "line" not in wanted)
+        ended, start, count_on = not run.done, 0, COUNT_ON_BYTES
+        if ended and getattr(run, "first", False) and self._reads_plainly:
+            start, count_on = await self._jumped(run, content)
+        left = self.reader.size - start
         if ended:
-            async with aclosing(self.reader.windows(0)) as windows:
+            async with aclosing(self.reader.windows(start)) as windows:
                 async for window in windows:
                     self.scanned += len(window)
+                    left -= len(window)
                     await _aside(len(window), self._feed_all, run, content.records(window))
-                    left = self.reader.size - self.scanned
-                    if run.done or (getattr(run, "full", False) and left > COUNT_ON_BYTES):
+                    if run.done or (getattr(run, "full", False) and left > count_on):
                         ended = False
                         break
             if ended:
                 self._feed_all(run, content.last_records())
-        if ended or self.reader.size == self.scanned:
+        if ended or not left:
             _end(run)
         return _finished(run)
+
+    @property
+    def _reads_plainly(self) -> bool:
+        """Whether content is read as the index took it."""
+        return replace(self._dialect, strict=False) == Dialect()
+
+    async def _jumped(self, run: Any, content: ContentReader) -> tuple[int, int]:
+        """Read the beginning, which tells the columns, and go on with the first record that is wanted.
+
+        Returns:
+            Where that is, and how much a full answer may read on.
+        """
+        head = await self.reader.head()
+        self.scanned += len(head)
+        self._feed_all(run, content.records(head))
+        place = await find_place(content, self._info, self.reader, first=run.first, behind=len(head))
+        if place is None:
+            return len(head), COUNT_ON_BYTES
+        content.resume(place.number, place.line)
+        return place.offset, COUNT_ON_AFTER_JUMP_BYTES
 
     def _rows(self) -> int | None:
         return _number(self._info, Attribute.ROWS) if self._dialect == Dialect() else None
@@ -197,13 +224,14 @@ class Feeding:
         ended = True
         try:
             await run.start(self._values, max_bytes=cap)
-            sections = SectionFilter(self._dialect.section)
-            async with aclosing(self.reader.windows(0)) as windows:
+            sections, start = await self._walked_head(run, content)
+            async with aclosing(self.reader.windows(start)) as windows:
                 async for window in windows:
+                    start += len(window)
                     for block in content.documents(window):
                         await run.feed(sections.feed(block))
                         self.scanned += len(block)
-                    if run.done or (run.full and self.reader.size - self.scanned > SECOND_DOCUMENT_BYTES):
+                    if run.done or (run.full and self.reader.size - start > SECOND_DOCUMENT_BYTES):
                         ended = False
                         break
             if ended:
@@ -214,6 +242,20 @@ class Feeding:
             return _with_problems(await run.finish(ended=ended), content.problems)
         finally:
             await run.close()
+
+    async def _walked_head(self, run: IsolatedRun, content: ContentReader) -> tuple[SectionFilter, int]:
+        """Feed the beginning; give what filters the rest, and where that goes on, behind records that do not matter."""
+        sections, head = SectionFilter(self._dialect.section), await self.reader.head()
+        for block in content.documents(head):
+            await run.feed(sections.feed(block))
+            self.scanned += len(block)
+        if not run.skippable or run.full or not self._reads_plainly:
+            return sections, len(head)
+        place = await find_place(content, self._info, self.reader, first=run.skippable, behind=len(head))
+        if place is None:
+            return sections, len(head)
+        await run.resume(place.number, place.line)
+        return SectionFilter.passing(), place.offset
 
 
 _DIALECT = ("encoding", "delimiter", "quote", "header", "section", "strict")

@@ -34,6 +34,8 @@ class IsolatedRun:
         self._process: asyncio.subprocess.Process | None = None
         self._fed = 0
         self.done = self.full = False
+        self.skippable = 0
+        """How many of the first records need not be fed, as far as the sip has told."""
 
     async def start(self, arguments: Mapping[str, Any], *, max_bytes: int) -> None:
         """Start the process and the sip in it."""
@@ -58,7 +60,11 @@ class IsolatedRun:
     async def feed(self, block: bytes) -> None:
         """Hand over the next block and wait until it is eaten."""
         self._fed += len(block)
-        await self._ask(b"B", block)
+        self.skippable = int(await self._ask(b"B", block))
+
+    async def resume(self, number: int, line: int) -> None:
+        """Tell that the next block begins with a record of a number, on a line, both from 0."""
+        await self._ask(b"R", json.dumps([number, line]).encode())
 
     async def finish(self, *, ended: bool) -> Slice:
         """Give the answer."""

@@ -35,6 +35,9 @@ def main() -> None:
                 run = Walking(query, strict=bool(order["arguments"].get("strict")))
             elif kind == b"B":
                 run.feed(body)
+                reply = json.dumps(run.skippable).encode()
+            elif kind == b"R":
+                run.resume(*json.loads(body))
             else:
                 reply = _answer(run, ended=kind == b"E")
             _send(sink, b"D" if run.done else b"F" if run.full else b"A", reply)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from kmnb.core.index import Entry, Index
 from kmnb.core.metadata import Attribute, ObjectInfo
-from kmnb.core.records import Batch, Dialect
-from kmnb.formats._detect import format_named
+from kmnb.core.records import Batch
 from kmnb.formats._reading import ContentReader
-from kmnb.ops._line_index import known_index, place_holds
+from kmnb.ops._resuming import find_place
 from kmnb.ops._scanning import column_statistics, ranged_format, scan_batches
 from kmnb.ops._windows import WindowReader
 from kmnb.sips._rows import Problems, Rows
@@ -22,17 +19,14 @@ from kmnb.sips._rows import Problems, Rows
 _THREAD_BYTES = 256 * 1024
 _NEAR = 2000
 """Records this near to the beginning are reached by walking."""
-RECORD_MAX_BYTES = 8 * 1024 * 1024
-"""Longest single record of a JSON list that is read on its own."""
 
 
 class RowWalk:
     """Records of one artifact. It is made for one call and counts what that call read."""
 
-    def __init__(self, reader: WindowReader, info: ObjectInfo, index: Index | None) -> None:
-        self._reader, self._info, self._index = reader, info, index
+    def __init__(self, reader: WindowReader, info: ObjectInfo) -> None:
+        self._reader, self._info = reader, info
         self.table = Rows(Problems())
-        self._head: bytes = b""
         self._scanned = self._begun = 0
         self.size = reader.size
         self.ended = False
@@ -43,7 +37,7 @@ class RowWalk:
     async def open(cls, artifact: Any) -> RowWalk:
         """Find the artifact and what is known of it."""
         area, info = await artifact.locate()
-        walk = cls(WindowReader(area, info), info, known_index(info))
+        walk = cls(WindowReader(area, info), info)
         walk._ranged = await ranged_format(walk._reader, info)
         return walk
 
@@ -98,12 +92,11 @@ class RowWalk:
         if self._ranged is not None:
             source = self._by_range(range(first, sys.maxsize if stop is None else stop), columns)
         else:
-            entry = await self._near(first)
-            source = self._of_list(entry) if entry.offset and self._is_list else self._of_content(entry)
+            source = self._of_content(first)
         async with aclosing(source) as batches:
             async for batch in batches:
                 yield batch
-                self.next = batch.start + len(batch.rows)
+                self.next = batch.start + batch.counted
                 if at_most is not None and self._scanned >= at_most and self._scanned + self._begun < self.size:
                     return
         self.ended = self._ranged is None or stop is None
@@ -140,108 +133,34 @@ class RowWalk:
                 self._scanned = self._reader.fetched - before
                 yield batch
 
-    @property
-    def _is_list(self) -> bool:
-        return bool(self._index and self._index.records and self.table.columns is None and self._format == "json")
-
-    async def _near(self, first: int) -> Entry:
-        """Find the last known record at or before one; the columns of a table are read first."""
-        begin = Entry(0, 0, 0)
-        self._content = self._reading()
-        self._head = await self._reader.head()
-        for batch in self._content.records(self._head):
-            for _ in self.table.of(batch):
-                break
-        if first < _NEAR or self._index is None or self._content.found is None:
-            return begin
-        entry = self._entry(self._index, first)
-        holds = entry.offset == 0 or await place_holds(self._index, entry.offset, self._reader)
-        return entry if holds else begin
-
-    def _entry(self, index: Index, first: int) -> Entry:
-        if index.records:
-            return index.at_record(first)
-        before = index.lines - (self.total if self.total is not None else index.lines)
-        if before not in (0, 1) or self._format == "json":
-            return Entry(0, 0, 0)
-        entry = index.at_line(first + before)
-        return Entry(entry.offset, max(0, entry.number - before), entry.check)
-
-    @property
-    def _format(self) -> str:
-        return self._content.found.format if self._content.found else ""
-
     def _reading(self) -> ContentReader:
         told = self._info.attributes
         media_type, label = told.get(Attribute.CONTENT_TYPE), told.get(Attribute.ENCODING)
-        return ContentReader(media_type=media_type, name=self._info.key, label=label, structured=True)
+        return ContentReader(media_type=media_type, name=self._info.key, label=label)
 
-    async def _of_content(self, entry: Entry) -> AsyncGenerator[Batch, None]:
-        """Cut the content as the sips do, from its beginning or from an indexed record on."""
-        content, self._begun, self._scanned = self._reading(), entry.offset, 0
-        if entry.offset == 0:
-            async with aclosing(self._reader.windows(0)) as windows:
-                async for window in windows:
-                    self._scanned += len(window)
-                    for batch in await _aside(len(window), content.records, window):
-                        yield batch
-            for batch in content.last_records():
-                yield batch
-            return
-        found = self._content.found
-        splitter = format_named(found.format if found else "csv").split(Dialect())
-        header = self._head.partition(b"\n")[0] + b"\n" if self.table.columns is not None else b""
-        splitter.feed(header)
-        seen = entry.number
-        async with aclosing(self._reader.windows(entry.offset)) as windows:
+    async def _of_content(self, first: int) -> AsyncGenerator[Batch, None]:
+        """Cut the content as the sips do, from its beginning or from a known record on."""
+        content, head = self._reading(), await self._reader.head()
+        batches = list(content.records(head))
+        for batch in batches:
+            # The columns of a table are read first.
+            next(iter(self.table.of(batch)), None)
+        place = None
+        if first >= _NEAR:
+            place = await find_place(content, self._info, self._reader, first=first, behind=len(head))
+        self._begun, self._scanned = (place.offset, 0) if place is not None else (0, len(head))
+        if place is not None:
+            content.resume(place.number, place.line)
+            batches = []
+        for batch in batches:
+            yield batch
+        async with aclosing(self._reader.windows(self._begun + self._scanned)) as windows:
             async for window in windows:
                 self._scanned += len(window)
-                batch = (await _aside(len(window), lambda one: [splitter.feed(one)], window))[0]
-                yield _renumbered(batch, seen)
-                seen += len(batch.rows)
-        yield _renumbered(splitter.finish(), seen)
-
-    async def _of_list(self, entry: Entry) -> AsyncGenerator[Batch, None]:
-        """Read records of a JSON list one by one from an indexed one on."""
-        self._begun, self._scanned = entry.offset, 0
-        decoder, text, number = json.JSONDecoder(), "", entry.number
-        pending = b""
-        async with aclosing(self._reader.windows(entry.offset)) as windows:
-            async for window in windows:
-                self._scanned += len(window)
-                text, pending = _decoded(text, pending + window)
-                rows: list[bytes] = []
-                while True:
-                    text = text.lstrip(" \t\r\n,")
-                    if text[:1] in ("]", "}"):
-                        yield Batch(rows, number, kind="json")
-                        return
-                    try:
-                        end = decoder.raw_decode(text)[1]
-                    except ValueError:
-                        break
-                    if end == len(text) and text[-1:] not in '}]"':
-                        break
-                    rows.append(text[:end].encode("utf-8", "surrogatepass"))
-                    text = text[end:]
-                yield Batch(rows, number, kind="json")
-                number += len(rows)
-                if len(text) > RECORD_MAX_BYTES:
-                    return
-
-
-def _decoded(text: str, raw: bytes) -> tuple[str, bytes]:
-    """Decode what is whole; a character that is cut waits for the next window."""
-    try:
-        return text + raw.decode("utf-8"), b""
-    except UnicodeDecodeError as error:
-        if error.start > len(raw) - 4:
-            return text + raw[: error.start].decode("utf-8"), raw[error.start :]
-        return text + raw.decode("utf-8", "replace"), b""
-
-
-def _renumbered(batch: Batch, start: int) -> Batch:
-    return Batch(batch.rows, start, batch.problems, batch.columns, batch.kind)
+                for batch in await _aside(len(window), content.records, window):
+                    yield batch
+        for batch in content.last_records():
+            yield batch
 
 
 async def _aside(size: int, work: Any, window: bytes) -> list[Batch]:

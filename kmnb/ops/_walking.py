@@ -9,7 +9,7 @@ from kmnb.core.bounds import DOCUMENT_MAX_BYTES
 from kmnb.core.walks import Event, Found, Shape, Walker
 from kmnb.errors import BoundExceeded
 from kmnb.formats import json, jsonl
-from kmnb.formats.json import HEAD_BYTES
+from kmnb.formats.json import HEAD_BYTES, record_path
 from kmnb.formats.jsonl import json_lines_share
 
 
@@ -34,6 +34,8 @@ class Walking:
         self._held = 0
         self._walker: Walker | None = None
         self._whole: list[bytes] | None = None
+        self.skippable = 0
+        """How many of the first records need not be fed; 0 where none can be left out."""
 
     @property
     def done(self) -> bool:
@@ -57,6 +59,13 @@ class Walking:
             if self._held >= HEAD_BYTES:
                 self._begin()
 
+    def resume(self, number: int, line: int) -> None:
+        """Hear that the next block begins with a record of a number, on a line, both from 0."""
+        walker: Any = self._walker
+        self.skippable = 0
+        self._run.passed(number)
+        self._walker = walker.resume(number, line)
+
     def end(self) -> None:
         """Hear that the content ended."""
         if self._walker is None and self._whole is None:
@@ -75,6 +84,9 @@ class Walking:
         self._pending, self._held = [], 0
         shape = shape_of(data[:HEAD_BYTES])
         walk = self._run.walk(shape)
+        is_list = walk.records is not None and not walk.values and record_path(data[:HEAD_BYTES]) == walk.records
+        if shape == "rows" or is_list:
+            self.skippable = self._run.skippable
         if walk.is_whole and shape == "document":
             self._whole = []
         else:

@@ -157,7 +157,7 @@ class RowReader:
                             found.append((number, row))
                         matched += 1
                 if matched > search.places[-1][0]:
-                    search.places.append((matched, batch.start + len(batch.rows)))
+                    search.places.append((matched, batch.start + batch.counted))
                 if len(found) == limit:
                     break
         walk.check(condition.columns)
@@ -202,7 +202,7 @@ class RowReader:
         def take(batch: Batch) -> None:
             if condition is None:
                 values = walk.table.column(walk.table.taken(batch, None), column)
-                ordering.add(values, range(batch.start, batch.start + len(values)))
+                ordering.add(values, batch.numbers)
             else:
                 matching = [one for one in walk.table.of(batch) if condition.holds(one[1])]
                 ordering.add([row(column) for _, row in matching], [number for number, _ in matching])

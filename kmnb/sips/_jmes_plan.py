@@ -39,6 +39,8 @@ class Slot:
     """What a fold compares by."""
     stop: int | None = None
     """Number of elements after which no more are needed."""
+    start: int = 0
+    """Number of elements before the first one that is looked at."""
     need: Need | None = None
     """What its value is."""
 
@@ -122,7 +124,7 @@ class _Planner:
         path, stop = _path(first), _stop(others[0]) if others else None
         if path is None or stop is None:
             return self.left(node)
-        slot = Slot(path, is_list=True, stop=stop, need=ListNeed(self.need))
+        slot = Slot(path, is_list=True, stop=stop, start=_start(others[0]), need=ListNeed(self.need))
         return {**node, "children": [self._slot(slot), *others]}
 
     def pipe(self, node: Node) -> Node:
@@ -271,6 +273,11 @@ def _stop(node: Node) -> int | None:
         if stop is not None and stop >= 0 and (start is None or start >= 0) and (step is None or step > 0):
             return int(stop)
     return None
+
+
+def _start(node: Node) -> int:
+    """Give how many elements come before those that an index or a slice looks at; see :func:`_stop`."""
+    return int((node["value"] if node["type"] == "index" else node["children"][0]) or 0)
 
 
 def _first_needed(node: Node) -> int | None:

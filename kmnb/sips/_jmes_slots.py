@@ -28,6 +28,16 @@ class SlotRun:
         """Whether further elements change nothing."""
         return self._slot.stop is not None and len(self.values) >= self._slot.stop
 
+    @property
+    def skippable(self) -> int:
+        """How many of the first elements are never looked at."""
+        return self._slot.start if self._slot.fold is None and not self._slot.stages else 0
+
+    def passed(self, elements: int) -> None:
+        """Hear that so many elements in all are left out; something else stands in their places."""
+        self.values[:] = [None] * elements
+        self._count = elements
+
     def feed(self, rows: Any) -> None:
         """Take the next elements."""
         if self.is_done:

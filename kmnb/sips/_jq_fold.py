@@ -32,6 +32,10 @@ class Folding:
         """Whether further outputs change nothing."""
         return self._stop is not None and self._place >= self._stop
 
+    def passed(self, count: int) -> None:
+        """Hear that so many outputs in all are left out; none of them counts."""
+        self._place = count
+
     def add(self, found: Iterable[Any]) -> None:
         """Take outputs; no more are drawn than count."""
         if self.is_done:

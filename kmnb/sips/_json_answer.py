@@ -9,6 +9,7 @@ from typing import Any
 
 from kmnb.core.records import Problem
 from kmnb.core.slice import Slice
+from kmnb.core.walks import Records
 from kmnb.errors import BoundExceeded
 from kmnb.sips._jq_library import JsonText
 from kmnb.sips._json_values import compact
@@ -35,7 +36,12 @@ class Answer:
 
     def __init__(self, cap: int, *, cursor: str | None = None) -> None:
         self._cap = cap
-        self._skip = self._skipped_outputs = int(json.loads(cursor)["skip"]) if cursor else 0
+        state: dict[str, Any] = json.loads(cursor) if cursor else {}
+        self._skip = self._skipped_outputs = int(state.get("skip", 0))
+        self._at: tuple[int, int] = tuple(state.get("at", (0, 0)))
+        self._mark: tuple[int, int] | None = None
+        self._passed = self._drop_before = 0
+        self._is_first = True
         self._values: list[Any] = []
         self._pieces: list[str] = []
         self._spent = 0
@@ -66,6 +72,31 @@ class Answer:
             self._pieces.append(f"{text}\n")
             self._spent += size
 
+    @property
+    def resumes_at(self) -> int:
+        """First record whose outputs may be wanted, as far as the cursor tells."""
+        return self._at[0]
+
+    def passed(self, count: int) -> None:
+        """Hear that so many of the first records, at most :attr:`resumes_at`, are left out."""
+        self._passed, self._drop_before = count, self._at[0]
+        self._skip = self._skipped_outputs - self._at[1]
+
+    def wanted(self, item: Records) -> Sequence[Any]:
+        """Give the records that are not before the one where the answer goes on; remember where they begin."""
+        first, rows = self._passed, item.rows
+        self._passed += len(rows) + len(item.problems)
+        if first < self._drop_before:
+            places = item.places if item.places is not None else range(first, first + len(rows))
+            rows = [row for place, row in zip(places, rows, strict=True) if place >= self._drop_before]
+        if self._is_first and not self.is_full:
+            self._mark = (max(first, self._drop_before), self._skipped_outputs - self._skip + len(self._values))
+        return rows
+
+    def document_ends(self) -> None:
+        """Hear that a document is over; records of a further one have no number."""
+        self._is_first, self._mark = False, None
+
     def add_problems(self, problems: Sequence[Problem]) -> None:
         """Note documents that were left out."""
         self._problem_count += len(problems)
@@ -75,6 +106,9 @@ class Answer:
         """Give the answer."""
         shown = len(self._values)
         done = self._skipped_outputs - self._skip
+        state: dict[str, Any] = {"skip": self._skipped_outputs + shown}
+        if self._mark is not None:
+            state["at"] = self._mark
         return Slice(
             values=self._values,
             text="".join(self._pieces),
@@ -82,7 +116,7 @@ class Answer:
             shown=shown,
             total=done + shown + self.is_cut,
             total_is_lower_bound=self.is_cut,
-            cursor=json.dumps({"skip": self._skipped_outputs + shown}) if self.is_cut else None,
+            cursor=json.dumps(state) if self.is_cut else None,
             skipped=self._problem_count,
             problems=tuple(self._problems),
             notes=tuple(self.notes),
@@ -96,7 +130,20 @@ class ListAnswer(Answer):
         super().__init__(cap, cursor=cursor)
         self._from = int(json.loads(cursor).get("element", 0)) if cursor else 0
         self._next: int | None = None
+        self._marks: list[tuple[int, int]] = []
         self._measured = self._size = 0
+
+    def passed_elements(self, count: int) -> int:
+        """Do as :meth:`passed` for records of which one list is made; give how many elements are left out with them."""
+        self._passed, self._drop_before = count, self._at[0]
+        return self._at[1]
+
+    def wanted_elements(self, item: Records, elements: int) -> Sequence[Any]:
+        """Do as :meth:`wanted` for records of which one list is made, with so many elements by now."""
+        rows = self.wanted(item)
+        if self._is_first and self._mark is not None:
+            self._marks.append((self._mark[0], elements))
+        return rows
 
     def is_too_long(self, values: list[Any]) -> bool:
         """Tell whether a list that still grows cannot fit any more; what was measured once is not measured again."""
@@ -148,5 +195,9 @@ class ListAnswer(Answer):
         if self._next is None:
             return answer
         # The value that was cut is there, though not whole.
-        state = json.dumps({"skip": self._skipped_outputs, "element": self._next})
-        return replace(answer, total=self._skipped_outputs + 1, total_is_lower_bound=False, cursor=state)
+        state: dict[str, Any] = {"skip": self._skipped_outputs, "element": self._next}
+        marks = [mark for mark in self._marks if mark[1] <= self._next]
+        if marks and not self._skipped_outputs:
+            state["at"] = marks[-1]
+        total = self._skipped_outputs + 1
+        return replace(answer, total=total, total_is_lower_bound=False, cursor=json.dumps(state))

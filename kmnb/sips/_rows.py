@@ -113,17 +113,17 @@ class Rows:
 
     def _table(self, batch: Batch) -> Iterator[tuple[int, Row]]:
         places = self._places
-        for number, cells in enumerate(batch.rows, batch.start):
+        for number, cells in zip(batch.numbers, batch.rows, strict=True):
             yield number, _CellsRow(cells, places)
 
     def _text(self, batch: Batch) -> Iterator[tuple[int, Row]]:
         self.seen["line"] = None
-        for number, line in enumerate(batch.rows, batch.start):
+        for number, line in zip(batch.numbers, batch.rows, strict=True):
             yield number, {"line": line.decode("utf-8", "replace")}.get
 
     def _json(self, batch: Batch) -> Iterator[tuple[int, Row]]:
         decode = json_decoder()
-        for number, raw in enumerate(batch.rows, batch.start):
+        for number, raw in zip(batch.numbers, batch.rows, strict=True):
             try:
                 value = decode(raw)
             except (ValueError, RecursionError) as fault:

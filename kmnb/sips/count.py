@@ -68,7 +68,6 @@ class CountSip:
     """The plug-in."""
 
     feeds = "records"
-    structured = False
     operation = Operation(
         "count",
         "Count the records, as the format defines them; else the lines that are not blank.",

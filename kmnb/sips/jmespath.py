@@ -50,6 +50,22 @@ class JmespathRun:
         decode = counting_decoder() if only_counted else decoder(plan.need)
         return Walk(decode, records=plan.records, values=singles)
 
+    @property
+    def skippable(self) -> int:
+        """How many of the first records need not be seen: those before a slice, or before what the cursor tells."""
+        if self._shape == "rows":
+            return self._answer.resumes_at
+        if len(self._runs) != 1 or len(self._plan.slots) != 1:
+            return 0
+        return self._answer.resumes_at if self._plan.is_list else self._runs[0].skippable
+
+    def passed(self, count: int) -> None:
+        """Hear that so many of the first records are left out."""
+        if self._shape == "rows":
+            self._answer.passed(count)
+        else:
+            self._runs[0].passed(self._answer.passed_elements(count) if self._plan.is_list else count)
+
     def _begin(self) -> None:
         """Begin a document."""
         self._state = "missing"
@@ -79,16 +95,20 @@ class JmespathRun:
         elif isinstance(item, DocumentEnds):
             if self._state != "answered" and not self._plan.is_whole:
                 self._conclude()
+            self._answer.document_ends()
             self._begin()
 
     def _records(self, item: Records) -> None:
         if self._shape == "rows":
             self._answer.add_problems(item.problems)
-            for row in item.rows:
+            for row in self._answer.wanted(item):
                 self._answer.add_value(self._full(row))
             return
+        rows = item.rows
+        if self._plan.is_list:
+            rows = self._answer.wanted_elements(item, len(self._runs[0].values))
         for run in self._runs:
-            run.feed(item.rows)
+            run.feed(rows)
         is_complete = len(self._runs) == len(self._plan.slots) and all(run.is_done for run in self._runs)
         if is_complete or (self._plan.is_list and self._answer.is_too_long(self._runs[0].values)):
             self._conclude()

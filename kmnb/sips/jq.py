@@ -52,6 +52,23 @@ class JqRun:
             return Walk(decoder(None), keys=plan.path)
         return Walk(decoder(None), values=frozenset[Path]({plan.path}))
 
+    @property
+    def skippable(self) -> int:
+        """How many of the first records need not be seen: those before a slice, or before what the cursor tells."""
+        plan = self._plan
+        if plan.kind != "records":
+            return 0
+        if plan.fold in ("collect", "nth"):
+            return plan.start if plan.body == "." else 0
+        return self._answer.resumes_at if self._folding is None else 0
+
+    def passed(self, count: int) -> None:
+        """Hear that so many of the first records are left out."""
+        if self._folding is not None:
+            self._folding.passed(count)
+        else:
+            self._answer.passed(count)
+
     def _decoder(self) -> Any:
         """Decode what is looked at of the records, by the body or, where they are collected, by what follows."""
         need = self._rest.need if self._rest is not None else None
@@ -82,7 +99,7 @@ class JqRun:
             return
         if isinstance(item, Records):
             self._answer.add_problems(item.problems)
-            self._records(item.rows)
+            self._records(item.rows if self._folding is not None else self._answer.wanted(item))
         elif isinstance(item, Found):
             self._found(item)
         elif isinstance(item, Key):
@@ -135,6 +152,7 @@ class JqRun:
         elif self._state == "walked" and self._folding is not None:
             self._answer.add(self._results(self._folding.results()))
         self._state, self._keys, self._folding, self._value = "missing", [], self._new_folding(), None
+        self._answer.document_ends()
 
     def finish(self) -> Slice:
         """Give the outputs."""

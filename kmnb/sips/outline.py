@@ -106,7 +106,6 @@ class OutlineSip:
     """The plug-in."""
 
     feeds = "records"
-    structured = True
     operation = Operation(
         "outline",
         "Show the paths of the records with their types and how often they occur.",

@@ -111,7 +111,6 @@ class SampleSip:
     """The plug-in."""
 
     feeds = "records"
-    structured = False
     operation = Operation(
         "sample",
         "Show some records chosen at random; the same seed chooses the same ones.",

@@ -123,7 +123,6 @@ class SchemaSip:
     """The plug-in."""
 
     feeds = "records"
-    structured = False
     operation = Operation(
         "schema",
         "Tell the columns, or the paths of records, with their types.",

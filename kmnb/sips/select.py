@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kmnb.core.describe import Example, Operation, Param
+from kmnb.core.ranges import Facts, Plan
 from kmnb.core.records import Batch
 from kmnb.core.shape import text_of
 from kmnb.core.slice import Slice
@@ -34,14 +35,19 @@ class SelectRun:
         self._limit: int | None = arguments.get("limit")
         self._delimiter = (arguments.get("delimiter") or ",")[:1]
         self._cap = max_bytes
-        self._skip = int(json.loads(arguments["cursor"])["record"]) if arguments.get("cursor") else 0
+        state: dict[str, Any] = json.loads(arguments["cursor"]) if arguments.get("cursor") else {}
+        self._skip = int(state.get("record", 0))
+        self._matched = self._before = int(state.get("matched", 0))
+        self._reached, self._has_gap = 0, False
+        # How many rows there are in all: by the cursor, or by the store where no row can be left out.
+        self._total: int | None = state.get("total")
+        self._counted: int | None = None
         self._problems = Problems(strict=bool(arguments.get("strict")))
         self._rows = Rows(self._problems)
         self._pieces: list[str] = []
         self._values: list[dict[str, Any]] = []
         self._notes: list[str] = []
         self._spent = 0
-        self._matched = self._before = 0
         self._next = self._skip
         self._full = self._limit == 0
         self._ended = self._begun = False
@@ -53,6 +59,16 @@ class SelectRun:
             return None
         return tuple(dict.fromkeys([*self._names, *(self._where.columns if self._where else ())]))
 
+    def plan(self, facts: Facts) -> Plan:
+        """Hear how many records there are; the content is fed from its beginning, or from :attr:`first` on."""
+        self._counted = facts.rows if self._where is None else None
+        return Plan()
+
+    @property
+    def first(self) -> int:
+        """Number of the first record that is wanted; those before it may be left out."""
+        return self._skip
+
     @property
     def full(self) -> bool:
         """Whether more input could only tell how many rows there are."""
@@ -61,20 +77,24 @@ class SelectRun:
     @property
     def done(self) -> bool:
         """Whether more input cannot change the answer."""
-        return False
+        if not self.full or self._total is None:
+            return False
+        # A column that nobody has seen so far may be none at all.
+        return self._rows.columns is not None or self._has_gap or self._rows.missing(self._asked) is None
 
     def feed(self, item: Any) -> None:
         """Take the next batch of records."""
         batch: Batch = item
+        self._has_gap = self._has_gap or batch.start > self._reached
+        self._reached = batch.start + batch.counted
+        if batch.kind == "json" and self._counted is not None:
+            self._total = self._counted
         for number, row in self._rows.of(batch):
             if not self._begun:
                 self._begin()
-            if self._where is not None and not self._where.holds(row):
+            if number < self._skip or (self._where is not None and not self._where.holds(row)):
                 continue
             self._matched += 1
-            if number < self._skip:
-                self._before += 1
-                continue
             if not self._full:
                 self._take(number, row)
         if self._rows.columns is not None and not self._begun:
@@ -89,7 +109,7 @@ class SelectRun:
         self._ended = True
         if not self._begun:
             self._begin()
-        if self._rows.columns is None and self._rows.seen:
+        if self._rows.columns is None and self._rows.seen and not self._has_gap:
             self._check()
 
     def _begin(self) -> None:
@@ -110,9 +130,12 @@ class SelectRun:
         self._pieces.append(header)
         self._spent = len(header.encode("utf-8", "replace"))
 
+    @property
+    def _asked(self) -> list[str]:
+        return [*self._names, *(self._where.columns if self._where else ())]
+
     def _check(self) -> None:
-        asked = [*self._names, *(self._where.columns if self._where else ())]
-        name = self._rows.missing(asked)
+        name = self._rows.missing(self._asked)
         if name is not None:
             raise self._rows.unknown(name)
 
@@ -154,17 +177,24 @@ class SelectRun:
         """Give the rows."""
         shown = len(self._values)
         cut = any("bytes;" in note for note in self._notes)
-        left = self._matched - self._before - shown
-        complete = self._ended and not left and not cut
-        more = left > 0 or not self._ended
+        if self._ended:
+            self._total = self._matched
+        known = self._total is not None
+        total = self._matched if self._total is None else self._total
+        left = total - self._before - shown
+        complete = known and not left and not cut
+        more = left > 0 or not known
+        state = {"record": self._next, "matched": self._before + shown}
+        if known:
+            state["total"] = total
         return Slice(
             values=self._values,
             text="".join(self._pieces),
             complete=complete,
             shown=shown,
-            total=self._matched,
-            total_is_lower_bound=not self._ended,
-            cursor=json.dumps({"record": self._next}) if more and shown else None,
+            total=total,
+            total_is_lower_bound=not known,
+            cursor=json.dumps(state) if more and shown else None,
             skipped=self._problems.count,
             problems=tuple(self._problems.first),
             notes=tuple(self._notes[:20]),

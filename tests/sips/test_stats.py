@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from kmnb.errors import BadRequest
 from kmnb.sips._tally import ColumnTally, keyed
 from kmnb.sips.stats import SIP
+from tests.sips.driving import sip_bytes
 from tests.sips.records import run_sip
 
 
@@ -155,3 +156,28 @@ def test_the_estimate_does_not_depend_on_how_values_arrive() -> None:
         answers.append((tally.distinct(), tally.facts()))
     assert answers[0] == answers[1] == answers[2]
     assert math.isclose(answers[0][0], 5000, rel_tol=0.06)
+
+
+TEXT = b"first line of a log\nERROR disk\n\nERROR disk\nlast, one"
+
+
+def test_plain_text_has_one_column_and_no_line_is_its_header() -> None:
+    lines = ["first line of a log", "ERROR disk", "", "ERROR disk", "last, one"]
+    chosen = sip_bytes(TEXT, "select", {"columns": ["*"]})
+    assert [row["line"] for row in chosen.values] == lines
+    assert chosen.text.startswith("line\nfirst line of a log\n")
+    assert sip_bytes(TEXT, "select", {"columns": ["line"], "where": "line like 'ERROR%'"}).total == 2
+    (told,) = sip_bytes(TEXT, "stats", {"columns": []}).values
+    assert (told["column"], told["count"] + told["nulls"], told["distinct"]) == ("line", 5, 3)
+    assert told["top"][0] == ["ERROR disk", 2]
+    assert sip_bytes(TEXT, "outline", {}).values == [{"path": "line", "count": 5, "types": {"string": 5}}]
+    assert [column["name"] for column in sip_bytes(TEXT, "schema", {}).values] == ["line"]
+
+
+def test_text_is_a_table_where_a_column_or_a_delimiter_is_named() -> None:
+    """A list with a heading, as printed with one custom column: its first line names it, as with the peer."""
+    content = b"NAME\npod-a\npod-b\n"
+    assert sip_bytes(content, "select", {"columns": ["NAME"]}).values == [{"NAME": "pod-a"}, {"NAME": "pod-b"}]
+    assert sip_bytes(content, "stats", {"columns": ["NAME"]}).values[0]["count"] == 2
+    assert sip_bytes(content, "select", {"columns": ["*"], "header": True}).values[0] == {"NAME": "pod-a"}
+    assert sip_bytes(content, "select", {"columns": ["*"]}).values[0] == {"line": "NAME"}
