@@ -22,6 +22,8 @@ class Answer:
     """What the command line prints, with its last line end; nothing for nothing."""
     items: tuple[Any, ...] = ()
     """The things themselves, in order; an answer can be walked and indexed."""
+    ok: bool = True
+    """Whether what was checked holds; the command line ends with 1 where not."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.items)
@@ -84,9 +86,9 @@ def facts(
     return Answer(Card(title, columns=columns, rows=rows, notes=notes), dict(pairs), text)
 
 
-def line(text: str, data: Any = None) -> Answer:
-    """Make an answer of one sentence."""
-    return Answer(Card(text), {"message": text} if data is None else data, f"{visible(text)}\n")
+def line(text: str, data: Any = None, *, ok: bool = True) -> Answer:
+    """Make an answer of one sentence; ``ok`` tells whether what was checked holds."""
+    return Answer(Card(text), {"message": text} if data is None else data, f"{visible(text)}\n", ok=ok)
 
 
 def text_answer(title: str, text: str, data: Any) -> Answer:

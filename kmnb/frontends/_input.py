@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kmnb.core.bounds import CODE_MAX_BYTES
+from kmnb.core.bounds import CODE_MAX_BYTES, MIB
 from kmnb.errors import BadRequest, BoundExceeded
-from kmnb.ops._command import TEXTS
+from kmnb.ops._command import RECEIPT, TEXTS, Command
+
+NOTEBOOK_MAX_BYTES = 64 * MIB
+"""Largest notebook that is checked."""
 
 
 def read_source(command: Any, arguments: Mapping[str, Any], *, standard_input: bool = False) -> dict[str, Any]:
@@ -31,8 +34,9 @@ def read_source(command: Any, arguments: Mapping[str, Any], *, standard_input: b
     if not isinstance(source, Path):
         return dict(arguments)
     is_text = any(param in TEXTS for param in command.operation.params)
+    most = NOTEBOOK_MAX_BYTES if RECEIPT in command.operation.params else CODE_MAX_BYTES
     if standard_input and str(source) == "-":
-        return dict(arguments) | {"source": _text(sys.stdin.buffer) if is_text else sys.stdin.buffer}
+        return dict(arguments) | {"source": _text(sys.stdin.buffer, most) if is_text else sys.stdin.buffer}
     path = source.expanduser()
     try:
         if path.is_dir() or not path.exists():
@@ -40,17 +44,28 @@ def read_source(command: Any, arguments: Mapping[str, Any], *, standard_input: b
         if not is_text:
             return dict(arguments) | {"source": path}
         with path.open("rb") as file:
-            return dict(arguments) | {"source": _text(file)}
+            return dict(arguments) | {"source": _text(file, most)}
     except (OSError, ValueError) as error:
         if isinstance(error, BadRequest):
             raise
         raise BadRequest(repr(str(path))[:500], f"cannot be read: {error}") from None
 
 
-def _text(file: Any) -> str:
-    raw = file.read(CODE_MAX_BYTES + 1)
-    if len(raw) > CODE_MAX_BYTES:
-        raise BoundExceeded("source", f"it has more than {CODE_MAX_BYTES:,} bytes", limit="code", unit="bytes")
+async def carry_out(command: Command, workspace: Any, given: dict[str, Any]) -> Any:
+    """Carry a command out; what names a receipt may be a whole notebook."""
+    if command.name == "verify":
+        from kmnb.frontends._notebook import check_notebook, notebook_of
+
+        if (notebook := notebook_of(given["source"])) is not None:
+            level = {} if given["level"] is None else {"required_level": given["level"]}
+            return await check_notebook(workspace, notebook, **level)
+    return await command.handler(workspace, given)
+
+
+def _text(file: Any, most: int) -> str:
+    raw = file.read(most + 1)
+    if len(raw) > most:
+        raise BoundExceeded("source", f"it has more than {most:,} bytes", limit="code", unit="bytes")
     try:
         return str(raw.decode())
     except UnicodeDecodeError as error:

@@ -6,7 +6,7 @@ from typing import Any
 
 from kmnb import _bridge
 from kmnb.frontends._forms import HelpAsked
-from kmnb.frontends._input import read_source
+from kmnb.frontends._input import carry_out, read_source
 from kmnb.frontends._magic_forms import artifact_form, artifact_help, cell_form, compute_form
 from kmnb.frontends._magic_line import Line, check_variable
 from kmnb.ops.commands import Command, find_command
@@ -57,7 +57,7 @@ def run_compute(magics: Any, line: str, cell: str) -> Any:
 def _call(magics: Any, command: Command, given: dict[str, Any]) -> Any:
     if command.name == "connect":
         return magics.connect(given.pop("url") or None, **given)
-    return _bridge.run(command.handler(magics.workspace(), given))
+    return _bridge.run(carry_out(command, magics.workspace(), given))
 
 
 def _keep(magics: Any, extra: dict[str, Any], answer: Any) -> Any:

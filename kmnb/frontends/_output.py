@@ -111,6 +111,8 @@ def show(name: str, answer: Any, *, as_json: bool, arguments: Mapping[str, Any])
 def _code(answer: Any) -> int:
     if isinstance(answer, Report):
         return 1 if answer.failures else 0
+    if isinstance(answer, Answer):
+        return 0 if answer.ok else 1
     if not isinstance(answer, Outcome):
         return 0
     if answer.timed_out:

@@ -103,7 +103,7 @@ def _command(name: str, words: list[str], given: dict[str, Any]) -> int:
 def _carry_out(command: Any, arguments: dict[str, Any], places: dict[str, Any], *, as_json: bool) -> int:
     from kmnb import _bridge
     from kmnb._connect import connect
-    from kmnb.frontends._input import read_source
+    from kmnb.frontends._input import carry_out, read_source
     from kmnb.frontends._output import show
     from kmnb.frontends._outside import check_shared, connect_still
     from kmnb.frontends._progress import patience, terminal_show
@@ -116,7 +116,7 @@ def _carry_out(command: Any, arguments: dict[str, Any], places: dict[str, Any], 
     workspace = (connect_still if command.effect == "delete" else connect)(places.pop("url"), **places)
     try:
         check_shared(workspace)
-        answer = _bridge.run(command.handler(workspace, arguments))
+        answer = _bridge.run(carry_out(command, workspace, arguments))
         return show(command.name, answer, as_json=as_json, arguments=arguments)
     finally:
         workspace.close()

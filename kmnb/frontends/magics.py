@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from kmnb import _bridge
+from kmnb.frontends._carried import carry_receipts
 from kmnb.frontends._frontend import Frontend
 
 _KINDS = ("line", "cell")
@@ -23,6 +24,7 @@ class _Loaded(NamedTuple):
     before: dict[tuple[str, str], Any]
     registered: Any
     patience: Any
+    receipts: Any
 
 
 _loaded: WeakKeyDictionary[Any, _Loaded] = WeakKeyDictionary()
@@ -45,7 +47,7 @@ def load(shell: Any) -> None:
     manager.register(magics)
     matcher = _matcher(magics)
     shell.Completer.custom_matchers.append(matcher)
-    _loaded[shell] = _Loaded(magics, matcher, before, registered, _bridge.patience)
+    _loaded[shell] = _Loaded(magics, matcher, before, registered, _bridge.patience, carry_receipts(shell))
     _bridge.patience = _patience(shell)
 
 
@@ -66,6 +68,7 @@ def unload(shell: Any) -> None:
         if any(found is member for found in group):
             group.remove(member)
     state.magics.let_go()
+    state.receipts()
     _bridge.patience = state.patience
 
 

@@ -43,7 +43,9 @@ def word(name: str, help_text: str, *, required: bool = True) -> Param:
 REF = word("ref", "Artifact: key, artifact:// URI, envelope or marker text.")
 SOURCE = word("source", "File to read; the command line takes - for standard input, a magic {{name}} for data.")
 PROGRAM = word("source", "File of the program; - for standard input.")
-RECEIPT = word("source", "File of the receipt as JSON; - for standard input, a magic {{name}} for the receipt.")
+RECEIPT = word(
+    "source", "File of the receipt as JSON, or a notebook; - for standard input, a magic {{name}} for the receipt."
+)
 TEXTS = (PROGRAM, RECEIPT)
 """Sources that are handed over as text and not as a path."""
 FILENAME = word("filename", "Name of the named artifact; user: before it opts into user scope.")

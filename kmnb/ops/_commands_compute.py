@@ -70,12 +70,18 @@ async def validate(workspace: Any, given: Mapping[str, Any]) -> Answer:
     return line(text, {"valid": verdict.valid, "errors": verdict.errors})
 
 
-@command("verify", "Run the program of a receipt again over the same bytes and compare.", RECEIPT, LEVEL)
+@command(
+    "verify",
+    "Run a receipt's program again over the same bytes and compare, or check a notebook as a whole.",
+    RECEIPT,
+    LEVEL,
+)
 async def verify(workspace: Any, given: Mapping[str, Any]) -> Answer:
     """Verify a receipt."""
     level = {} if given["level"] is None else {"required_level": given["level"]}
     found = await workspace.verify_async(given["source"], **level)
-    return line(f"{found.status}: {found.reason}", {"status": found.status, "reason": found.reason})
+    data = {"status": found.status, "reason": found.reason}
+    return line(f"{found.status}: {found.reason}", data, ok=found.status == "verified")
 
 
 @command(
