@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+from kmnb.storage._source import is_fixed
+
 
 class FeedAborted(Exception):
     """Raised in the consumer's thread when the producer gave up."""
@@ -21,7 +23,8 @@ class Feed:
     """
 
     def __init__(self, size: int) -> None:
-        self._size, self._chunk = size, bytearray()
+        self._size, self._held = size, 0
+        self._parts: list[bytes | memoryview] = []
         self._queue: queue.SimpleQueue[bytes | BaseException | None] = queue.SimpleQueue()
         self._loop = asyncio.get_running_loop()
         self._room = asyncio.Event()
@@ -39,20 +42,21 @@ class Feed:
         """Add bytes; waits while the consumer is behind.
 
         Args:
-            block: Bytes, copied.
+            block: Bytes; copied before this returns where they could change.
             consumer: The consumer's future; its error is raised here.
         """
         view = memoryview(block)
         while view:
-            room = self._size - len(self._chunk)
-            self._chunk += view[:room]
-            view = view[room:]
-            if len(self._chunk) == self._size:
+            part = view[: self._size - self._held]
+            self._parts.append(part if is_fixed(part) else bytes(part))
+            self._held += len(part)
+            view = view[len(part) :]
+            if self._held == self._size:
                 await self._hand_over(consumer)
 
     async def end(self, consumer: asyncio.Future[Any]) -> None:
         """Hand over the rest and tell that there is no more."""
-        if self._chunk:
+        if self._held:
             await self._hand_over(consumer)
         self._queue.put(None)
 
@@ -69,5 +73,6 @@ class Feed:
         if consumer.done():
             await consumer
         self._room.clear()
-        self._queue.put(bytes(self._chunk))
-        self._chunk.clear()
+        self._queue.put(b"".join(self._parts))
+        self._parts.clear()
+        self._held = 0

@@ -7,6 +7,10 @@ become those of kmnb by one table, in ``backends/_bucket_errors``.
 from __future__ import annotations
 
 import asyncio
+import atexit
+import os
+import threading
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -32,6 +36,25 @@ CHUNK_BYTES = 4 * 1024 * 1024
 _METADATA = "kmnb"
 RESEND_PAUSES = (0.1, 0.5)
 """Seconds before a small write whose connection broke is sent again; whoever wrote knows its own bytes again."""
+
+
+EXIT_SECONDS = 3.0
+"""How long the end of the interpreter waits for uploads under way to be thrown away."""
+_under_way: dict[Feed, threading.Event] = {}
+
+
+@atexit.register
+def _end_uploads() -> None:
+    """Have no upload ask for its next chunk of an interpreter that is gone: the library would panic."""
+    ending = list(_under_way.items())
+    for feed, _ in ending:
+        feed.abort()
+    until = time.monotonic() + EXIT_SECONDS
+    for _, ended in ending:
+        ended.wait(max(0, until - time.monotonic()))
+
+
+os.register_at_fork(after_in_child=_under_way.clear)
 
 
 async def _call(thing: str, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
@@ -75,15 +98,15 @@ def _revision(told: Any) -> dict[str, str]:
     return {name: told[name] for name in ("e_tag", "version") if told.get(name) is not None}
 
 
-def _forget(task: asyncio.Future[bytes]) -> None:
+def _forget(task: asyncio.Future[memoryview]) -> None:
     """Take note of an error that nobody waits for any more."""
     if not task.cancelled():
         task.exception()
 
 
-def _next(chunks: Any) -> bytes:
+def _next(chunks: Any) -> memoryview:
     chunk = next(chunks, None)
-    return b"" if chunk is None else bytes(chunk)
+    return memoryview(b"" if chunk is None else chunk)
 
 
 class Bucket:
@@ -152,7 +175,16 @@ class Bucket:
             "max_concurrency": PARTS_UNDER_WAY,
             "attributes": {**(attributes or {}), _METADATA: metadata},
         }
-        sending = asyncio.ensure_future(_call(thing, obstore.put, self._store, path, iter(feed), **options))
+
+        def send() -> None:
+            ended = _under_way[feed] = threading.Event()
+            try:
+                obstore.put(self._store, path, iter(feed), **options)
+            finally:
+                ended.set()
+                _under_way.pop(feed, None)
+
+        sending = asyncio.ensure_future(_call(thing, send))
         try:
             async for block in blocks:
                 await feed.push(block, sending)
@@ -184,7 +216,9 @@ class Bucket:
 
         return await _call(thing, read)
 
-    async def stream(self, path: str, start: int, end: int, *, thing: str) -> AsyncGenerator[tuple[Found, bytes], None]:
+    async def stream(
+        self, path: str, start: int, end: int, *, thing: str
+    ) -> AsyncGenerator[tuple[Found, memoryview], None]:
         """Read a range that is not empty and begins inside, chunk by chunk, one of them ahead.
 
         Args:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
@@ -13,6 +12,7 @@ from typing import BinaryIO, TypeAlias, cast
 
 from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.errors import BadRequest
+from kmnb.storage._digest import RunningDigest
 from kmnb.storage._protocols import Attributes, Progress, Source
 from kmnb.storage._threads import in_thread, in_thread_detached
 
@@ -23,10 +23,12 @@ JOIN_FIRST_BYTES, JOIN_BYTES = 4096, 64 * 1024
 JOIN_SECONDS = 0.05
 """How long joining may keep what is there from being stored."""
 
-INLINE_BYTES = 64 * 1024
-"""Blocks below this size are digested at once: a thread would take longer."""
-
 _STEP = "Give bytes, a path, a binary file, or an iterator of bytes; encode text first"
+
+
+def is_fixed(block: Block) -> bool:
+    """Tell whether nobody can change the bytes of a block, so that it may be kept without a copy."""
+    return isinstance(block, bytes) or isinstance(block.obj, bytes)
 
 
 def known_size(source: Source) -> int | None:
@@ -141,21 +143,20 @@ class Intake:
 
     def __init__(self, source: Source, progress: Progress | None) -> None:
         self.size = 0
-        self._sha = hashlib.sha256()
+        self._digest = RunningDigest()
         self._progress, self._total = progress, known_size(source)
         self._blocks = blocks(source)
         self._early: list[Block] = []
 
     async def _next(self) -> AsyncGenerator[Block, None]:
         async for block in self._blocks:
-            if len(block) < INLINE_BYTES:
-                self._sha.update(block)
-            else:
-                await in_thread(partial(self._sha.update, block))
+            await self._digest.feed([block])
             self.size += len(block)
             if self._progress is not None:
                 self._progress(self.size, self._total)
             yield block
+            if not is_fixed(block):
+                await self._digest.settle()
 
     async def whole(self, limit_bytes: int) -> bytes | None:
         """Read all of a small source; None when it is larger, and :meth:`rest` gives it from its beginning."""
@@ -175,10 +176,11 @@ class Intake:
         async for block in self._next():
             yield block
 
-    def digest(self) -> str:
+    async def digest(self) -> str:
         """Give the sha256 of what was read, in hexadecimal digits."""
-        return self._sha.hexdigest()
+        return (await self._digest.finish()).hex()
 
     async def aclose(self) -> None:
         """Close the source's iterator."""
+        await self._digest.close()
         await self._blocks.aclose()

@@ -14,18 +14,18 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import NoReturn
 
 from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.core.metadata import Area, ObjectInfo
 from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, StoreDenied, StoreError, StoreUnavailable
+from kmnb.storage._digest import RunningDigest
 from kmnb.storage._keys import check_key, check_prefix
 from kmnb.storage._obstore import Bucket, Found
 from kmnb.storage._protocols import Attributes, Progress, Source
 from kmnb.storage._ranges import check_range, same_object
 from kmnb.storage._source import Intake, final_attributes
-from kmnb.storage._threads import in_thread, settle
+from kmnb.storage._threads import settle
 from kmnb.storage.backends._bucket_layout import SMALL_MAX_BYTES, Facts, Paths, fit_facts, pack_facts, read_facts
 from kmnb.storage.backends._bucket_walk import walk
 
@@ -73,7 +73,7 @@ class BucketArea:
                     parts = self._parts + facts.identity
                     await self._bucket.upload(parts, intake.rest(), thing=thing, metadata=owner)
                 facts = replace(facts, size=intake.size)
-                facts = replace(facts, digest=intake.digest(), attributes=final_attributes(attributes))
+                facts = replace(facts, digest=await intake.digest(), attributes=final_attributes(attributes))
                 work = self._publish(path, data or b"", facts, create_only=create_only, thing=thing)
                 publishing = asyncio.ensure_future(work)
                 await settle(publishing)
@@ -192,24 +192,27 @@ class BucketArea:
 
     async def stream(self, key: str, *, info: ObjectInfo | None = None) -> AsyncIterator[bytes]:
         """Read all of it, checked; see ``ObjectArea.stream``."""
-        thing, sha = f"artifact {key!r}", hashlib.sha256()
+        thing, digest = f"artifact {key!r}", RunningDigest()
         first = await self._bucket.get(self._paths.path(check_key(key)), thing=thing, max_bytes=SMALL_MAX_BYTES)
         known = _told(key, first)
         same_object(known, info)
         chunks = _one(first.data) if known.size == len(first.data) else self._chunks(known)
-        held = b""
-        async with aclosing(chunks):
-            async for chunk in chunks:
-                for window in _cut(held):
-                    yield window
-                await in_thread(partial(sha.update, chunk))
-                held = chunk
-        # The last chunk is held back until all of it was checked.
-        _check(known, sha.hexdigest())
+        held = memoryview(b"")
+        try:
+            async with aclosing(chunks):
+                async for chunk in chunks:
+                    await digest.feed([chunk])
+                    for window in _cut(held):
+                        yield window
+                    held = chunk
+            # The last chunk is held back until all of it was checked.
+            _check(known, (await digest.finish()).hex())
+        finally:
+            await digest.close()
         for window in _cut(held):
             yield window
 
-    async def _chunks(self, known: ObjectInfo) -> AsyncGenerator[bytes, None]:
+    async def _chunks(self, known: ObjectInfo) -> AsyncGenerator[memoryview, None]:
         """Read a large object in few requests; one that breaks off is taken up again where it broke."""
         size, done, thing = known.size or 0, 0, f"artifact {known.key!r}"
         while done < size:
@@ -255,11 +258,11 @@ def _check(known: ObjectInfo, digest: str) -> None:
         raise DigestMismatch(f"artifact {known.key!r}", reason, "The object was changed or damaged; store it again")
 
 
-def _cut(chunk: bytes) -> Iterator[bytes]:
-    if len(chunk) <= WINDOW_BYTES:
-        return iter((chunk,) if chunk else ())
-    return (chunk[start : start + WINDOW_BYTES] for start in range(0, len(chunk), WINDOW_BYTES))
+def _cut(chunk: memoryview) -> Iterator[bytes]:
+    if chunk.nbytes <= WINDOW_BYTES and isinstance(chunk.obj, bytes):
+        return iter((chunk.obj,) if chunk else ())
+    return (bytes(chunk[start : start + WINDOW_BYTES]) for start in range(0, len(chunk), WINDOW_BYTES))
 
 
-async def _one(chunk: bytes) -> AsyncGenerator[bytes, None]:
-    yield chunk
+async def _one(chunk: bytes) -> AsyncGenerator[memoryview, None]:
+    yield memoryview(chunk)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
+import asyncio
 import os
 import time
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import AsyncGenerator, Mapping
 from functools import partial
 
 from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.core.metadata import ObjectInfo
 from kmnb.errors import AlreadyExists
+from kmnb.storage._digest import RunningDigest
 from kmnb.storage._ranges import same_object
 from kmnb.storage._threads import in_thread, in_threads
 from kmnb.storage.backends._file_disk import Staged, disk_errors
 from kmnb.storage.backends._file_format import ObjectFile, Tally
 
+AHEAD_WINDOWS = 2
+"""Windows that are read while one is looked at."""
 PARALLEL_BYTES = 256 * 1024
 """Blocks of at least this size are written and digested at the same time."""
 
@@ -105,42 +109,49 @@ class Writer:
 
 
 class Reader:
-    """An object that is read from its first to its last byte."""
+    """An object that is read from its first to its last byte: the next windows while one is looked at."""
 
     def __init__(self, path: str, key: str) -> None:
         self._path, self._key, self._file = path, key, -1
-        self._sha = hashlib.sha256()
+        self._ahead: deque[asyncio.Future[bytes]] = deque()
+        self._digest = RunningDigest()
 
-    def open(self, info: ObjectInfo | None) -> int:
-        """Open it and give its size.
+    def _open(self, info: ObjectInfo | None) -> bytes:
+        with disk_errors(f"artifact {self._key!r}"):
+            self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            self._object = ObjectFile(self._file, self._key)
+        same_object(self._object.info(), info)
+        return self._window(0)
+
+    def _window(self, start: int) -> bytes:
+        with disk_errors(f"artifact {self._key!r}"):
+            return self._object.read(start, start + WINDOW_BYTES)
+
+    async def windows(self, info: ObjectInfo | None) -> AsyncGenerator[bytes, None]:
+        """Give all of it; :meth:`close` it afterwards.
 
         Raises:
             ArtifactNotFound: No such object.
             DigestMismatch: Damaged, or not the one of ``info``.
         """
-        with disk_errors(f"artifact {self._key!r}"):
-            self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-            self._object = ObjectFile(self._file, self._key)
-        same_object(self._object.info(), info)
-        return self._object.footer.size
+        window = await in_thread(partial(self._open, info))
+        size, asked = self._object.footer.size, WINDOW_BYTES
+        while window:
+            while asked < size and len(self._ahead) < AHEAD_WINDOWS:
+                self._ahead.append(asyncio.ensure_future(in_thread(partial(self._window, asked))))
+                asked += WINDOW_BYTES
+            await self._digest.feed([window])
+            yield window
+            window = await self._ahead.popleft() if self._ahead else b""
+        self._object.check(await self._digest.finish())
 
-    def window(self, start: int) -> bytes:
-        """Read the window that begins there; windows are asked for in order."""
-        with disk_errors(f"artifact {self._key!r}"):
-            window = self._object.read(start, start + WINDOW_BYTES)
-        self._sha.update(window)
-        return window
-
-    def check(self) -> None:
-        """Compare the digest of all windows with the stored one.
-
-        Raises:
-            DigestMismatch: They differ.
-        """
-        self._object.check(self._sha.digest())
-
-    def close(self) -> None:
-        """Let go of the file."""
+    async def close(self) -> None:
+        """Let go of the file, once nothing is being read from it any more."""
+        if self._ahead:
+            await asyncio.wait(self._ahead)
+            for window in self._ahead:
+                window.exception()
+        await self._digest.close()
         if self._file >= 0:
             os.close(self._file)
             self._file = -1

@@ -12,7 +12,7 @@ from functools import partial
 from kmnb.errors import AlreadyExists, KmnbError, StoreError, StoreUnavailable
 from kmnb.storage._digest import RunningDigest
 from kmnb.storage._protocols import Attributes, Progress, Source
-from kmnb.storage._source import blocks, final_attributes, known_size
+from kmnb.storage._source import blocks, final_attributes, is_fixed, known_size
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_bucket import Bucket
 from kmnb.storage.backends._nats_lane import Lane
@@ -200,7 +200,7 @@ async def chunk_groups(source: Source, size: int) -> AsyncGenerator[list[Chunk],
                 rest.clear()
             whole = start + (len(view) - start) // size * size
             parts = (view[begin : begin + size] for begin in range(start, whole, size))
-            group += parts if isinstance(view.obj, bytes) else map(bytes, parts)
+            group += parts if is_fixed(view) else map(bytes, parts)
             rest += view[whole:]
             if group:
                 yield group

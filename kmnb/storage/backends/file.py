@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.core.metadata import Capability, ObjectInfo
 from kmnb.errors import BadRequest, DigestMismatch, StoreUnavailable
 from kmnb.storage._keys import check_key, check_prefix
@@ -80,12 +79,11 @@ class FileArea:
         """Read all of it, checked; see ``ObjectArea.stream``."""
         reader = Reader(self._path(key), key)
         try:
-            size = await in_thread(partial(reader.open, info))
-            for start in range(0, size, WINDOW_BYTES):
-                yield await in_thread(partial(reader.window, start))
-            reader.check()
+            async with aclosing(reader.windows(info)) as windows:
+                async for window in windows:
+                    yield window
         finally:
-            reader.close()
+            await reader.close()
 
     async def head(self, key: str) -> ObjectInfo:
         """Tell size, digest, time and attributes; see ``ObjectArea.head``."""

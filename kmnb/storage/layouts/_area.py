@@ -205,7 +205,7 @@ class LayoutArea:
                         await in_thread(lambda block=block: data.write(block))  # type: ignore[misc]
                 told = final_attributes(attributes)
                 about = About(told, secrets.token_hex(8), datetime.now(UTC), intake.size)
-                digest = f"sha256:{intake.digest()}"
+                digest = f"sha256:{await intake.digest()}"
                 if not create_only:
                     await self.delete(key)
                 await self._publish(key, found, data, about=about, digest=digest)
