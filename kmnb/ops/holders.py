@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from functools import cache
 from pathlib import Path
 from weakref import WeakSet
@@ -44,6 +45,15 @@ def _started(process: int) -> str:
     # The name of a program may hold blanks and brackets: fields are counted from behind it.
     fields = text.rpartition(")")[2].split()
     return fields[19] if len(fields) > 19 else ""
+
+
+def started_at(process: int) -> float | None:
+    """When a process of this machine started, as ``time.time()`` counts; None where there is none of that number."""
+    ticks = _started(process)
+    if not ticks:
+        return None
+    boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    return boot + int(ticks) / os.sysconf("SC_CLK_TCK")
 
 
 def is_running(holder: str) -> bool:

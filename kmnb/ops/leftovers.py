@@ -24,6 +24,7 @@ from kmnb.core.versions import Counter
 from kmnb.errors import KmnbError
 from kmnb.ops.claims import MARK_CHARACTERS, claimed, ended_claims, mark_of
 from kmnb.ops.context import Context
+from kmnb.ops.holders import started_at
 from kmnb.ops.holds import COPIES, HELD_KEY, find_hold, list_holds
 from kmnb.ops.named import address_of
 from kmnb.ops.numbers import COUNTERS
@@ -35,8 +36,12 @@ COPY_SECONDS = 3600
 """How long a held copy may be without its hold: the hold is written down once the copy is complete."""
 FOLDER_SECONDS = 2 * 3600
 """How long a temporary folder that names no process may lie untouched."""
-FOLDER_PREFIXES = ("kmnb-turn-", "kmnb-compute-", "kmnb-run-", "kmnb-cell-", "kmnb-kernel-")
+FOLDER_PREFIXES = ("kmnb-turn-", "kmnb-compute-", "kmnb-run-", "kmnb-cell-", "kmnb-kernel-", "kmnb-try-")
 """Beginnings of the names of temporary folders."""
+SHORT_PARENT = Path("/tmp")  # noqa: S108
+"""Where kernels make theirs, whose sockets need a short path."""
+START_SECONDS = 24 * 3600.0
+"""How long after a folder's last change a process must have started to be another one surely: clocks are put right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +160,9 @@ async def _old_counters(context: Context, now: datetime) -> list[Leftover]:
 
 async def _stale_folders() -> list[Leftover]:
     found = []
-    for path in await asyncio.to_thread(stale_folders, Path(tempfile.gettempdir())):
+    tops = dict.fromkeys((Path(tempfile.gettempdir()), SHORT_PARENT))
+    found_paths = await asyncio.to_thread(lambda: [path for top in tops for path in stale_folders(top)])
+    for path in found_paths:
 
         async def remove(path: Path = path) -> None:
             await asyncio.to_thread(shutil.rmtree, path)
@@ -182,11 +189,19 @@ def stale_folders(top: Path) -> list[Path]:
             except OSError:
                 continue
             owner = path.name.removeprefix(prefix).partition("-")[0]
-            gone = owner.isdigit() and not Path(f"/proc/{owner}").exists()
+            numbered = owner.isascii() and owner.isdigit()
             old = time.time() - state.st_mtime > FOLDER_SECONDS
-            if S_ISDIR(state.st_mode) and state.st_uid == os.getuid() and (gone or (old and not owner.isdigit())):
+            # Runs with a user of their own leave folders of that user; only the machine's owner can remove those.
+            ours = os.getuid() in (state.st_uid, 0)
+            if S_ISDIR(state.st_mode) and ours and (_is_gone(owner, state.st_ctime) if numbered else old):
                 stale.append(path)
     return stale
+
+
+def _is_gone(process: str, changed: float) -> bool:
+    """Whether the process is gone that made a folder: its number may belong to a later one by now."""
+    started = started_at(int(process))
+    return started is None or started > changed + START_SECONDS
 
 
 async def collect_store(context: Context, *, dry_run: bool) -> tuple[list[Verdict], list[Failure]]:

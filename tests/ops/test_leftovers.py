@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kmnb._bridge import run
+from kmnb.ops.holders import started_at
 from kmnb.ops.leftovers import FOLDER_SECONDS, stale_folders
 from kmnb.ops.workspace import Workspace
 from tests.children import python
@@ -34,6 +35,33 @@ def test_folders_of_processes_that_are_gone_are_stale_and_others_are_not(tmp_pat
         os.utime(tmp_path / name, (old, old))
     (tmp_path / "kmnb-run-link").symlink_to(tmp_path / "other-old")
     assert {path.name for path in stale_folders(tmp_path)} == {gone, "kmnb-compute-old", "kmnb-run-old"}
+
+
+def test_a_folder_of_a_process_whose_number_was_given_out_again_is_stale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kmnb.ops import leftovers
+
+    assert abs((started_at(os.getpid()) or 0) - time.time()) < 3600
+    assert started_at(ended_process()) is None
+    folder = tmp_path / f"kmnb-run-{os.getpid()}-a"
+    folder.mkdir()
+    for hours, stale in ((-1, []), (23, []), (25, [folder])):
+        monkeypatch.setattr(leftovers, "started_at", lambda _, hours=hours: time.time() + hours * 3600)
+        assert stale_folders(tmp_path) == stale
+
+
+def test_folders_of_kernels_are_looked_for_where_kernels_make_them(
+    ws: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kmnb.ops import leftovers
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(leftovers, "SHORT_PARENT", tmp_path / "short")
+    stale = tmp_path / "short" / f"kmnb-cell-{ended_process()}-x"
+    stale.mkdir(parents=True)
+    assert ws.sweep().explain(f"folder:{stale}") is not None
+    assert not stale.exists()
 
 
 def test_a_sweep_removes_stale_folders_and_says_so(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 
 from kmnb.errors import StoreError
@@ -16,6 +17,10 @@ LEFTOVER_SECONDS = 3600.0
 """Age of the last chunk from which on nobody can still be writing the object."""
 MARK_SECONDS = 48 * 3600.0
 """Age from which on nobody asks why an object is gone: references to it have expired."""
+_NUID = re.compile(rb'"nuid":\s*"([^"]*)"')
+# All that a document names so, wherever it stands: sparing too much does no harm, reading every document takes long.
+_ODD = re.compile(rb'"deleted":\s*true|\\u|\\/')
+# Marks of deletions, and documents in which a name may be written in another way.
 
 
 async def collect_leftovers(
@@ -47,22 +52,25 @@ async def collect_leftovers(
     tokens, last_meta = await lister.tokens(root, rb"[A-Za-z0-9_=-]+", thing=thing)
     marks: list[tuple[str, Meta]] = []
 
-    def nuid_of(stored: Stored) -> str | None:
+    def nuids_of(stored: Stored) -> list[str] | None:
+        if not _ODD.search(stored.data) and (plain := _NUID.findall(stored.data)):
+            return [nuid.decode("utf-8", "replace") for nuid in plain]
         try:
             meta = read_meta(bucket.name, stored.data, sequence=stored.sequence, stored_at=stored.stored_at)
         except StoreError:
             return None
-        if not meta.deleted:
-            return meta.nuid
-        if _is_old(meta.stored_at, now, marks_older_than):
+        if meta.deleted and _is_old(meta.stored_at, now, marks_older_than):
             marks.append((stored.subject, meta))
-        return ""
+        return [] if meta.deleted else [meta.nuid]
 
     for group in in_groups(sorted(tokens)):
         subjects = [f"{root}.{token}" for token in group]
-        named = set((await lister.last(subjects, nuid_of, at_least=last_meta, thing=thing)).values())
-        # A damaged document may belong to any chunks: then none of them is surely nobody's.
-        nuids = set() if None in named else nuids - named
+        for named in (await lister.last(subjects, nuids_of, at_least=last_meta, thing=thing)).values():
+            if named is None:
+                # A damaged document may belong to any chunks: then none of them is surely nobody's.
+                nuids.clear()
+            else:
+                nuids.difference_update(named)
     found = []
     for nuid in sorted(nuids):
         subject = chunk_subject(bucket.name, nuid)
