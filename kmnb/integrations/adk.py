@@ -27,8 +27,9 @@ from kmnb.integrations._adk_checks import (
     references_of,
 )
 from kmnb.integrations._adk_parts import ATTRIBUTE, Packed, assemble, pack, unpack
-from kmnb.ops import companions, named, saving
+from kmnb.ops import named, pins, saving
 from kmnb.ops.handle import Artifact
+from kmnb.ops.handles import address_of_handle
 from kmnb.ops.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class ArtifactService(_Service):  # type: ignore[misc]  # the kit is not followe
         Args:
             app_name: Application.
             user_id: End user.
-            filename: Name.
+            filename: Name; ``r.csv@3``, ``r.csv@latest`` and ``r.csv@label`` pin a version.
             session_id: Conversation.
             version: Which one; None for the latest.
 
@@ -222,15 +223,12 @@ class ArtifactService(_Service):  # type: ignore[misc]  # the kit is not followe
 
     async def _find(self, scope: Scope, filename: str, version: int | None) -> Artifact | None:
         address = address_of(scope, filename, app=self._app)
-        context = self.workspace.context
         try:
-            return await bridge(named.load_version(context, address, version))
-        except ArtifactNotFound:
-            base = companions.base_of(address)
-        try:
-            return None if base is None else await bridge(companions.load_companion(context, base, version))
+            return await bridge(pins.load_address(self.workspace.context, address, version))
         except ArtifactNotFound:
             return None
+        except BadRequest as error:
+            invalid(str(error))
 
     async def _facts(self, found: Artifact) -> Packed:
         _, info = await bridge(found.locate())
@@ -254,7 +252,7 @@ class ArtifactService(_Service):  # type: ignore[misc]  # the kit is not followe
         made = packed.create_time or (info.created_at.timestamp() if info.created_at else 0.0)
         return ArtifactVersion(
             version=number,
-            canonical_uri=self._uri(address_of(scope, filename, app=self._app), number),
+            canonical_uri=self._uri(address_of_handle(found) or address_of(scope, filename, app=self._app), number),
             custom_metadata=read_custom(info),
             create_time=made,
             mime_type=packed.mime_type,

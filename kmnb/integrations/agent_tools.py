@@ -24,6 +24,7 @@ from kmnb.ops._embed_chain import compile_pattern
 from kmnb.ops.embeds import Resolver
 from kmnb.ops.handle import Artifact
 from kmnb.ops.listing import summarise_names
+from kmnb.ops.project import name_of
 from kmnb.ops.whole import read_whole
 from kmnb.ops.workspace import Workspace
 
@@ -226,7 +227,8 @@ class _Tools:
         text, count = replace_all(text, items, compile_pattern, max_chars=EDIT_MAX_BYTES)
         if not count:
             return answer("partial", "Nothing matches, so nothing was saved.", filename=filename, match_count=0)
-        target = new_filename or parse_spec(filename)[0]
+        # What was asked for may be pinned; the result is the next version of the name itself.
+        target = new_filename or name_of(artifact)
         custom = read_custom(info) | ({"description": new_description} if new_description else {})
         saved = await self._ws.save_async(target, text, media_type=artifact.media_type, metadata=custom)
         return answer("success", f"{count} matches were replaced.", **_saved(target, saved), match_count=count)

@@ -33,7 +33,7 @@ from kmnb.integrations._fs_paths import (
     target_of,
     writable,
 )
-from kmnb.ops import artifacts, named, saving
+from kmnb.ops import artifacts, named, pins, saving
 from kmnb.ops.handle import Artifact
 from kmnb.ops.workspace import Workspace
 
@@ -95,7 +95,7 @@ class ArtifactFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
         target = self._target(path)
         context = self.workspace.context
         if target.address is not None:
-            return run(named.load_version(context, target.address, target.version))
+            return run(pins.load_address(context, target.address, target.version))
         return run(artifacts.get_artifact(context, target.key))
 
     def _target(self, path: str) -> Target:

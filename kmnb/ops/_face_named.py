@@ -97,7 +97,7 @@ class NamedFace:
         Raises:
             ArtifactNotFound: No such name or version.
         """
-        return await companions.metadata_of(self.context, self._address(name), version)
+        return await companions.metadata_of(await pins.load_pinned(self.context, name, version))
 
     async def _label(self, name: str, label: str, *, version: int | None = None) -> int:
         """Put a label at a version, wherever it stood before; ``load("name@label")`` finds it.

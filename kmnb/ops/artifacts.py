@@ -18,7 +18,8 @@ from kmnb.ops.expiry import missing_error
 from kmnb.ops.handle import Artifact
 from kmnb.ops.handles import address_of_handle, discussion_handle, envelope_handle
 from kmnb.ops.holds import find_copy
-from kmnb.ops.named import load_version, remove_address, remove_version
+from kmnb.ops.named import remove_address, remove_version
+from kmnb.ops.pins import load_address
 from kmnb.ops.threads import follow_thread
 
 
@@ -60,7 +61,7 @@ async def _get_uri(context: Context, uri: str) -> Artifact:
         return await _get_key(context, target.key)
     if target.address is None:
         raise BadRequest(uri, "names no artifact")
-    return await load_version(context, target.address, target.version)
+    return await load_address(context, target.address, target.version)
 
 
 async def _get_key(context: Context, key: str) -> Artifact:

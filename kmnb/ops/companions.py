@@ -14,6 +14,7 @@ from kmnb.core.metadata import Area, Attribute, ObjectInfo
 from kmnb.errors import BadRequest, DigestMismatch
 from kmnb.ops.context import Context
 from kmnb.ops.handle import Artifact
+from kmnb.ops.handles import address_of_handle
 from kmnb.ops.named import load_version
 from kmnb.storage._protocols import ObjectArea
 
@@ -25,15 +26,16 @@ def base_of(address: NamedAddress) -> NamedAddress | None:
     return replace(address, filename=address.filename.removesuffix(SUFFIX))
 
 
-async def metadata_of(context: Context, address: NamedAddress, version: int | None = None) -> dict[str, Any]:
-    """Read the companion document of a version; its bytes are not read.
+async def metadata_of(artifact: Artifact) -> dict[str, Any]:
+    """Read the companion document of a version of a named artifact; its bytes are not read.
 
     Raises:
-        ArtifactNotFound: No such name or version.
+        ArtifactNotFound: It is no longer there.
     """
-    artifact = await load_version(context, address, version)
+    address = address_of_handle(artifact)
     _, info = await artifact.locate()
-    return companion_of(info, filename=address.name, version=artifact.version or 0)
+    filename = artifact.key if address is None else address.name
+    return companion_of(info, filename=filename, version=artifact.version or 0)
 
 
 async def load_companion(context: Context, address: NamedAddress, version: int | None = None) -> Artifact:

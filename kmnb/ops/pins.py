@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kmnb.core.addresses import NamedAddress
 from kmnb.core.companion import SUFFIX
 from kmnb.core.versions import Counter, check_label, split_pin
@@ -27,12 +29,23 @@ async def load_pinned(context: Context, name: str, version: int | None = None) -
         ArtifactNotFound: No such name, version or label.
         BadRequest: A pin and another version.
     """
-    address = address_of(context, name)
-    bare, pin = split_pin(name)
+    return await load_address(context, address_of(context, name), version)
+
+
+async def load_address(context: Context, address: NamedAddress, version: int | None = None) -> Artifact:
+    """Load what an address means, whose file name may be pinned or that of a companion; see :func:`load_pinned`.
+
+    Args:
+        context: The workspace.
+        address: The name in its scope.
+        version: Which one; None for what the name says, else the latest.
+    """
+    bare, pin = split_pin(address.filename)
     if pin is not None and not await list_versions(context, address):
-        address, pinned = address_of(context, bare), await _resolve(context, address_of(context, bare), pin)
+        given, address = address, replace(address, filename=bare)
+        pinned = await _resolve(context, address, pin)
         if version is not None and version != pinned:
-            raise BadRequest(f"{name!a:.200}", f"pins version {pinned}, and version={version} is asked for")
+            raise BadRequest(f"{given.name!a:.200}", f"pins version {pinned}, and version={version} is asked for")
         version = pinned
     base = base_of(address)
     if base is not None and not await list_versions(context, address):
