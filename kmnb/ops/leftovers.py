@@ -6,8 +6,6 @@ Forgotten registry entries, counters, holds that ended, folders of killed runs, 
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
@@ -29,6 +27,8 @@ from kmnb.ops.holds import COPIES, HELD_KEY, find_hold, list_holds
 from kmnb.ops.named import address_of
 from kmnb.ops.numbers import COUNTERS
 from kmnb.ops.threads import read_entry
+from kmnb.sandbox.inner.folders import remove_folder
+from kmnb.sandbox.inner.users import may_own_leftovers
 
 COUNTER_SECONDS = 90 * 24 * 3600
 """How long a counter of sequence numbers is kept after its last number."""
@@ -165,14 +165,16 @@ async def _stale_folders() -> list[Leftover]:
     for path in found_paths:
 
         async def remove(path: Path = path) -> None:
-            await asyncio.to_thread(shutil.rmtree, path)
+            # A program that was killed may have left anything there, nested as deep as it liked.
+            if not await asyncio.to_thread(remove_folder, str(path)):
+                raise OSError(0, "cannot be removed", str(path))
 
         found.append(Leftover(Verdict(f"folder:{path}", Reason.LEFTOVER, None, "its run or turn was killed"), remove))
     return found
 
 
 def stale_folders(top: Path) -> list[Path]:
-    """Find folders of this user's runs and turns that nobody uses any more.
+    """Find folders of this user's runs and turns that nobody uses any more; root's runs have users of their own.
 
     Args:
         top: Where such folders are made.
@@ -191,8 +193,7 @@ def stale_folders(top: Path) -> list[Path]:
             owner = path.name.removeprefix(prefix).partition("-")[0]
             numbered = owner.isascii() and owner.isdigit()
             old = time.time() - state.st_mtime > FOLDER_SECONDS
-            # Runs with a user of their own leave folders of that user; only the machine's owner can remove those.
-            ours = os.getuid() in (state.st_uid, 0)
+            ours = may_own_leftovers(state.st_uid)
             if S_ISDIR(state.st_mode) and ours and (_is_gone(owner, state.st_ctime) if numbered else old):
                 stale.append(path)
     return stale

@@ -15,6 +15,7 @@ from kmnb._bridge import run
 from kmnb.ops.holders import started_at
 from kmnb.ops.leftovers import FOLDER_SECONDS, stale_folders
 from kmnb.ops.workspace import Workspace
+from kmnb.sandbox.inner.users import BLOCK, BLOCKS, LOWEST
 from tests.children import python
 from tests.ops.conftest import Clock
 
@@ -75,6 +76,27 @@ def test_a_sweep_removes_stale_folders_and_says_so(
     assert stale.exists()
     assert ws.sweep().by_reason["leftover"][0] >= 1
     assert not stale.exists()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root's runs have users of their own")
+def test_what_a_killed_run_of_root_left_is_swept_whoever_owns_it_and_however_deep(
+    ws: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    last = LOWEST + BLOCKS * BLOCK - 1
+    names = {user: f"kmnb-run-{ended_process()}-{user}" for user in (LOWEST, last, last + 1, 1000, LOWEST - 1)}
+    for user, name in names.items():
+        (tmp_path / name).mkdir()
+        os.chown(tmp_path / name, user, user)
+    deep = os.open(tmp_path / names[LOWEST], os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=deep)
+        inner = os.open("d", os.O_RDONLY, dir_fd=deep)
+        os.close(deep)
+        deep = inner
+    os.close(deep)
+    ws.sweep()
+    assert {path.name for path in tmp_path.glob("kmnb-run-*")} == {names[1000], names[LOWEST - 1], names[last + 1]}
 
 
 KILLED = """

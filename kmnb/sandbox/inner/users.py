@@ -7,10 +7,16 @@ import socket
 
 from kmnb.sandbox.inner.records import field, record
 
-BLOCK = 64
-"""Users that one spawner holds: more than it ever has runs."""
+BLOCK, BLOCKS = 64, 64
+"""Users that one spawner holds, more than it ever has runs; and spawners of one machine."""
 LOWEST = 53_000
 """First number: above those that systems give to people and services, below those of dynamic users."""
+
+
+def may_own_leftovers(user: int) -> bool:
+    """Tell whether what belongs to a user in a temporary folder is ours: our own user's, or of a run that root made."""
+    mine = os.getuid()
+    return user == mine or (mine == 0 and LOWEST <= user < LOWEST + BLOCKS * BLOCK)
 
 
 @record(slots=True)
@@ -29,7 +35,7 @@ class Users:
         """Claim a block of user numbers that no other spawner of this machine has."""
         if os.getuid() != 0:
             return cls(None)
-        for block in range(64):
+        for block in range(BLOCKS):
             hold = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
             try:
                 # An abstract name is let go by the kernel with its last descriptor, however we end.
