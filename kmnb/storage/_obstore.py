@@ -31,8 +31,10 @@ PART_BYTES = 8 * 1024 * 1024
 """Size of a part of an upload; ten thousand of them are the largest object that S3 takes."""
 PARTS_UNDER_WAY = 3
 """Parts that are sent at once; with the one being filled they bound the memory of an upload."""
-CHUNK_BYTES = 4 * 1024 * 1024
-"""Least size of the chunks of a stream; one is handed out, one is ahead."""
+CHUNK_BYTES = 512 * 1024
+"""Least size of the chunks of a stream; the library's are a little larger, which is still below a window."""
+GATHER_BYTES = 2 * 1024 * 1024
+"""How much of a stream is taken before the thread is left; so much is handed out, so much is ahead."""
 _METADATA = "kmnb"
 RESEND_PAUSES = (0.1, 0.5)
 """Seconds before a small write whose connection broke is sent again; whoever wrote knows its own bytes again."""
@@ -98,15 +100,19 @@ def _revision(told: Any) -> dict[str, str]:
     return {name: told[name] for name in ("e_tag", "version") if told.get(name) is not None}
 
 
-def _forget(task: asyncio.Future[memoryview]) -> None:
+def _forget(task: asyncio.Future[list[bytes]]) -> None:
     """Take note of an error that nobody waits for any more."""
     if not task.cancelled():
         task.exception()
 
 
-def _next(chunks: Any) -> memoryview:
-    chunk = next(chunks, None)
-    return memoryview(b"" if chunk is None else chunk)
+def _some(chunks: Any) -> list[bytes]:
+    """Take the next chunks; none at the end."""
+    taken, held = list[bytes](), 0
+    while held < GATHER_BYTES and (chunk := next(chunks, None)) is not None:
+        taken.append(bytes(chunk))  # which is no copy where it is bytes already
+        held += len(taken[-1])
+    return taken
 
 
 class Bucket:
@@ -218,8 +224,8 @@ class Bucket:
 
     async def stream(
         self, path: str, start: int, end: int, *, thing: str
-    ) -> AsyncGenerator[tuple[Found, memoryview], None]:
-        """Read a range that is not empty and begins inside, chunk by chunk, one of them ahead.
+    ) -> AsyncGenerator[tuple[Found, list[bytes]], None]:
+        """Read a range that is not empty and begins inside, some chunks at a time, the next ones ahead.
 
         Args:
             path: Full path.
@@ -228,7 +234,7 @@ class Bucket:
             thing: What errors name.
 
         Yields:
-            What is kept with it, and the next chunk of some :data:`CHUNK_BYTES`; a memory store gives one chunk.
+            What is kept with it, and the next chunks of some :data:`CHUNK_BYTES`; a memory store gives one chunk.
         """
 
         def begin() -> tuple[Found, Any]:
@@ -236,11 +242,11 @@ class Bucket:
             return _found(result.meta, result.attributes), result.stream(min_chunk_size=CHUNK_BYTES)
 
         found, chunks = await _call(thing, begin)
-        ahead = asyncio.ensure_future(_call(thing, _next, chunks))
+        ahead = asyncio.ensure_future(_call(thing, _some, chunks))
         try:
-            while chunk := await ahead:
-                ahead = asyncio.ensure_future(_call(thing, _next, chunks))
-                yield found, chunk
+            while some := await ahead:
+                ahead = asyncio.ensure_future(_call(thing, _some, chunks))
+                yield found, some
         finally:
             ahead.cancel()
             ahead.add_done_callback(_forget)

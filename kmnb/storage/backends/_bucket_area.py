@@ -197,32 +197,32 @@ class BucketArea:
         known = _told(key, first)
         same_object(known, info)
         chunks = _one(first.data) if known.size == len(first.data) else self._chunks(known)
-        held = memoryview(b"")
+        held: list[bytes] = []
         try:
             async with aclosing(chunks):
-                async for chunk in chunks:
-                    await digest.feed([chunk])
+                async for some in chunks:
+                    await digest.feed(some)
                     for window in _cut(held):
                         yield window
-                    held = chunk
-            # The last chunk is held back until all of it was checked.
+                    held = some
+            # The last chunks are held back until all of it was checked.
             _check(known, (await digest.finish()).hex())
         finally:
             await digest.close()
         for window in _cut(held):
             yield window
 
-    async def _chunks(self, known: ObjectInfo) -> AsyncGenerator[memoryview, None]:
+    async def _chunks(self, known: ObjectInfo) -> AsyncGenerator[list[bytes], None]:
         """Read a large object in few requests; one that breaks off is taken up again where it broke."""
         size, done, thing = known.size or 0, 0, f"artifact {known.key!r}"
         while done < size:
             before, end = done, min(done + REQUEST_BYTES, size)
             try:
                 async with aclosing(self._bucket.stream(self._where(known)[0], done, end, thing=thing)) as chunks:
-                    async for found, chunk in chunks:
+                    async for found, some in chunks:
                         self._check(known, found)
-                        done += len(chunk)
-                        yield chunk
+                        done += sum(map(len, some))
+                        yield some
             except (StoreUnavailable, StoreDenied):
                 if done == before:
                     raise
@@ -258,11 +258,12 @@ def _check(known: ObjectInfo, digest: str) -> None:
         raise DigestMismatch(f"artifact {known.key!r}", reason, "The object was changed or damaged; store it again")
 
 
-def _cut(chunk: memoryview) -> Iterator[bytes]:
-    if chunk.nbytes <= WINDOW_BYTES and isinstance(chunk.obj, bytes):
-        return iter((chunk.obj,) if chunk else ())
-    return (bytes(chunk[start : start + WINDOW_BYTES]) for start in range(0, len(chunk), WINDOW_BYTES))
+def _cut(chunks: list[bytes]) -> Iterator[bytes]:
+    """Give chunks as windows; most are small enough."""
+    for chunk in chunks:
+        for start in range(0, len(chunk), WINDOW_BYTES):
+            yield chunk[start : start + WINDOW_BYTES]
 
 
-async def _one(chunk: bytes) -> AsyncGenerator[memoryview, None]:
-    yield memoryview(chunk)
+async def _one(chunk: bytes) -> AsyncGenerator[list[bytes], None]:
+    yield [chunk]
