@@ -8,8 +8,9 @@ from kmnb.testing._scratch import Scratch, ScratchUnavailable, scratch
 
 if TYPE_CHECKING:
     from kmnb.testing._contract import StoreContract
+    from kmnb.testing._contract_named import NamedContract
 
-__all__ = ["Scratch", "ScratchUnavailable", "StoreContract", "scratch"]
+__all__ = ["NamedContract", "Scratch", "ScratchUnavailable", "StoreContract", "scratch"]
 
 
 def __getattr__(name: str) -> Any:
@@ -18,4 +19,8 @@ def __getattr__(name: str) -> Any:
         from kmnb.testing._contract import StoreContract
 
         return StoreContract
+    if name == "NamedContract":
+        from kmnb.testing._contract_named import NamedContract
+
+        return NamedContract
     raise AttributeError(f"module 'kmnb.testing' has no attribute {name!r}")
