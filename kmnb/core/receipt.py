@@ -82,10 +82,12 @@ class Receipt:
             object.__setattr__(self, "digest", digest_of(canonical(self._facts())))
 
     def _facts(self) -> dict[str, Any]:
-        facts = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "digest"}
+        facts = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("digest", "unopened")}
+        if self.unopened:
+            # Not an empty list: receipts that were made before there was this field keep their digest.
+            facts["unopened"] = [dict(one) for one in self.unopened]
         return facts | {
             "artifacts": [dict(one) for one in self.artifacts],
-            "unopened": [dict(one) for one in self.unopened],
             "limits": dict(self.limits),
             "layers": dict(self.layers),
             "missing": list(self.missing),

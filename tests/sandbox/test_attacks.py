@@ -1,10 +1,11 @@
-"""The quick part of the attack probes at the two levels that this machine may have.
+"""The quick part of the attack probes at the two levels that this machine may have, and a few of them elsewhere.
 
 ``make proof`` runs all of them everywhere.
 """
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -13,6 +14,23 @@ from .conftest import ENGINES
 from .places import Place, attack, failures, skipped
 
 QUICK = "^(NET-0|NET-1|PRC|FS-(08|10|11|12|13|19)|KIL-(03|13)|RES-06|ENV|COD-(07|13|29|31)|PY|KRN-(01|03|08))"
+FEW = "^(NET-01|PRC-01|PRC-13|FS-(08|12|19)|KIL-03|ENV-01|KRN-01)"
+ELSEWHERE = (Place("user", "ns"), Place("docker"), Place("restricted"), Place("restricted", landlock=2))
+
+
+@pytest.fixture(scope="module")
+def elsewhere() -> dict[Place, dict[str, list[object]]]:
+    """What became of a few probes as other users, in containers, and with an old Landlock."""
+    with ThreadPoolExecutor(len(ELSEWHERE)) as all_at_once:
+        return dict(zip(ELSEWHERE, all_at_once.map(lambda one: attack(one, only=FEW), ELSEWHERE), strict=True))
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can run the probes as somebody else")
+@pytest.mark.parametrize("place", ELSEWHERE, ids=str)
+def test_a_few_get_through_nowhere(elsewhere: dict[Place, dict[str, list[object]]], place: Place) -> None:
+    assert failures(elsewhere[place]) == {}
+    assert set(skipped(elsewhere[place])) == (set() if place.engine == "ns" else {"FS-19"})
+    assert len(elsewhere[place]) == 9
 
 
 @pytest.fixture(scope="module")

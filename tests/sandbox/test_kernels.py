@@ -205,10 +205,10 @@ def test_a_whole_notebook_can_run_on_the_provisioner(manager: AsyncKernelManager
         told: list[str] = []
         code = "import os, socket\nprint(sorted(os.environ))\ntry: socket.socket()\nexcept OSError: print('refused')"
         await client.execute_interactive(code, output_hook=lambda m: told.append(m["content"].get("text", "")))
-        waiting = asyncio.ensure_future(
-            client.execute_interactive("import time; time.sleep(30)", output_hook=lambda m: 0)
-        )
-        await asyncio.sleep(0.3)  # until the cell is under way; a too early interrupt would fail the test
+        under_way = asyncio.Event()
+        code = "import time\nprint('begun', flush=True)\ntime.sleep(30)"
+        waiting = asyncio.ensure_future(client.execute_interactive(code, output_hook=lambda m: under_way.set()))
+        await asyncio.wait_for(under_way.wait(), 10)
         begin = time.monotonic()
         await manager.interrupt_kernel()
         await asyncio.wait_for(waiting, 10)

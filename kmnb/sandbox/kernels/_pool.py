@@ -111,10 +111,11 @@ class Pool:
         return kernel is not None
 
     async def _close_idle(self) -> None:
-        while self.sessions:
-            await asyncio.sleep(SESSION_IDLE_SECONDS / 60)
+        while self.used:
+            # Until the one that was not used for longest may be idle long enough; most often it was used meanwhile.
+            await asyncio.sleep(max(0.0, min(self.used.values()) + SESSION_IDLE_SECONDS - time.monotonic()))
             old = time.monotonic() - SESSION_IDLE_SECONDS
-            for name in [one for one, used in self.used.items() if used < old]:
+            for name in [one for one, used in self.used.items() if used <= old]:
                 await self.close_session(name)
 
     async def close(self) -> None:
