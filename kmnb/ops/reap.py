@@ -54,7 +54,9 @@ async def close_thread(context: Context, thread: str, *, dry_run: bool = False) 
         holds = await active_holds(context, now, prefix)
         verdicts, failures = [spared(verdict, holds) for verdict in found], list[Failure]()
     else:
-        verdicts, failures = await delete_claimed(context, found, kind=DELETED)
+        verdicts, failures = await delete_claimed(
+            context, found, kind=DELETED, again=lambda batch: _unless_reopened(context, thread, batch)
+        )
     return Report(
         "close",
         prefix + "/",
@@ -64,6 +66,14 @@ async def close_thread(context: Context, thread: str, *, dry_run: bool = False) 
         dry_run=dry_run,
         seconds=time.monotonic() - began,
     )
+
+
+async def _unless_reopened(context: Context, thread: str, batch: list[Verdict]) -> list[Verdict]:
+    """Spare what belongs to a thread that somebody opened again meanwhile."""
+    entry, _, _ = await read_entry(context, record_key(context.names.namespace, context.names.crew, thread))
+    if entry is None or entry.closed_at is not None:
+        return batch
+    return [Verdict(verdict.key, Reason.ACTIVE, verdict.size) for verdict in batch]
 
 
 async def judge_crew(context: Context, *, foreign: bool, now: datetime) -> tuple[list[Verdict], list[str]]:

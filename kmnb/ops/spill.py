@@ -14,6 +14,7 @@ from kmnb.core.display import bundle, plain
 from kmnb.core.keys import DiscussionKey, escape, join_key, numbered_name
 from kmnb.core.metadata import Attribute, ObjectInfo
 from kmnb.errors import AlreadyExists, ArtifactNotFound, StoreError
+from kmnb.ops.claims import wait_for_claims
 from kmnb.ops.content import Content, read_content
 from kmnb.ops.context import Context
 from kmnb.ops.events import tell_saved
@@ -24,6 +25,7 @@ from kmnb.ops.store import write_object
 from kmnb.ops.threads import ThreadClosed, check_open, touch_thread
 from kmnb.storage._protocols import Progress
 
+_REOPENINGS = 5
 STDERR_MAX_BYTES = 2048
 """Longest tail of a failed producer's stderr that travels with its result, in UTF-8 bytes."""
 
@@ -129,14 +131,35 @@ async def put_result(
     info = await _put_numbered(context, content, origin=replace(origin, started_at=now), progress=progress)
     try:
         await check_open(context, origin.thread)
-    except ThreadClosed:
+    except ThreadClosed as closed:
         if context.settings.late_spill != "reopen":
             await context.backend.discussions.delete(info.key)
             raise
-        await touch_thread(context, origin.thread, reopen=True)
+        info = await _reopened(context, content, info, origin=origin, closed=closed)
     artifact = discussion_handle(context, info)
     await tell_saved(context, artifact, info.key)
     return artifact
+
+
+async def _reopened(
+    context: Context, content: Content, info: ObjectInfo, *, origin: Origin, closed: ThreadClosed
+) -> ObjectInfo:
+    """Open a thread again that was closed while a result was stored, and make sure that the result did not go along.
+
+    Raises:
+        ThreadClosed: It went along, and its source can be read only once.
+    """
+    for _ in range(_REOPENINGS):
+        await touch_thread(context, origin.thread, reopen=True)
+        # A closing that has not seen the thread open again has told what it is about to delete.
+        await wait_for_claims(context, info.key)
+        try:
+            return await context.backend.discussions.head(info.key)
+        except ArtifactNotFound:
+            if not content.can_repeat:
+                break
+        info = await _put_numbered(context, content, origin=origin)
+    raise closed
 
 
 def result_key(context: Context, origin: Origin, number: int) -> str:
@@ -147,7 +170,9 @@ def result_key(context: Context, origin: Origin, number: int) -> str:
     return DiscussionKey(names.namespace, names.crew, origin.thread, origin.agent, name).text
 
 
-async def _put_numbered(context: Context, content: Content, *, origin: Origin, progress: Progress | None) -> ObjectInfo:
+async def _put_numbered(
+    context: Context, content: Content, *, origin: Origin, progress: Progress | None = None
+) -> ObjectInfo:
     names, area = context.names, context.backend.discussions
     counter = f"{COUNTERS}/" + join_key(names.namespace, names.crew, origin.thread, origin.agent, origin.tool)
     floor = 0

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from kmnb.core.keys import crew_prefix
 from kmnb.core.references import read_time
 from kmnb.core.report import Failure, Report
-from kmnb.errors import ArtifactNotFound, VersionConflict
+from kmnb.errors import ArtifactNotFound, KmnbError, VersionConflict
 from kmnb.ops.context import Context
 from kmnb.ops.holders import holder_name
 from kmnb.ops.leftovers import collect_leftovers, collect_store, find_leftovers
@@ -67,10 +67,19 @@ async def sweep(context: Context, *, dry_run: bool = False, foreign: bool = Fals
         collected, broken = await collect_store(context, dry_run=dry_run)
         verdicts, failures = verdicts + collected, failures + broken
     if not notes and not dry_run:
-        await _write_mark(context, last=now)
+        failures += await _remember(context, now)
     seconds = time.monotonic() - began
     report = replace(report, verdicts=tuple(verdicts), failures=tuple(failures), dry_run=dry_run, seconds=seconds)
     return report if dry_run else counted(report)
+
+
+async def _remember(context: Context, now: datetime) -> list[Failure]:
+    """Write down when the crew was swept; what was done stays done where that fails."""
+    try:
+        await _write_mark(context, last=now)
+    except (KmnbError, OSError, TimeoutError) as error:
+        return [Failure(f"record:{_mark_key(context)}", str(error))]
+    return []
 
 
 async def sweep_if_due(context: Context, *, every: float | None = None) -> Report | None:

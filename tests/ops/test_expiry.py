@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,14 +14,15 @@ import pytest
 import kmnb
 from kmnb.errors import ArtifactNotFound
 from kmnb.ops.workspace import Workspace
+from kmnb.testing._nats import NatsServer
+from tests.children import python
 from tests.ops.conftest import Clock
+from tests.ops.test_doctor import make_bucket
 
 
 @pytest.fixture
 def short_lived(nats_url: str, names: dict[str, str]) -> Iterator[Callable[[], Workspace]]:
     """Open workspaces on a bucket whose objects live for two seconds."""
-    from tests.ops.test_doctor import make_bucket
-
     bucket = f"short-{names['namespace']}"
     asyncio.run(make_bucket(nats_url, bucket, 2))
     opened: list[Workspace] = []
@@ -113,3 +115,53 @@ def test_a_plain_connect_sweeps_what_expired_meanwhile(
     while list(ws.list()):
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+FILLED = """
+import sys, kmnb
+with kmnb.connect(sys.argv[1], thread="t", agent="a", config={"sweep_on_connect": False}) as ws:
+    ws.put("x" * 5000, tool="x")
+    ws.save("kept.txt", "named")
+"""
+
+LOOKED = """
+import asyncio, sys, time, nats
+async def main():
+    client = await nats.connect(sys.argv[1])
+    named = await client.jetstream().object_store("kmnb_named_artifacts")
+    gone, deadline = False, time.monotonic() + 15
+    first = None
+    while not gone and time.monotonic() < deadline:
+        info = await client.jetstream().stream_info("OBJ_" + sys.argv[2])
+        first = info.state.messages if first is None else first
+        gone = info.state.messages == 0
+        await asyncio.sleep(0.1)
+    kept = [info.name for info in await named.list()]
+    print(first > 0, gone, len(kept), (await named.get(kept[0])).data.decode())
+    await client.close()
+asyncio.run(main())
+assert not any(name.partition(".")[0] == "kmnb" for name in sys.modules)
+"""
+
+
+def test_a_server_alone_removes_what_doctor_told_it_to() -> None:
+    """A bare nats-server; kmnb sets the TTL and stores, ends, and a client that knows nothing of kmnb looks."""
+    server = NatsServer()
+    try:
+        asyncio.run(make_bucket(server.url, "plain", 0))
+        url, short = f"{server.url}/plain", {"KMNB_TTL_SECONDS": "2", "KMNB_SWEEP_ON_CONNECT": "false"}
+        noticed = python("-m", "kmnb", "--url", url, "--json", "doctor", KMNB_TTL_SECONDS="2")
+        assert ttl_of(noticed) == "warning"
+        assert ttl_of(python("-m", "kmnb", "--url", url, "--json", "doctor", "--fix", **short)) == "ok"
+        assert python("-c", FILLED, url, **short).code == 0
+        looked = python("-c", LOOKED, server.url, "plain")
+    finally:
+        server.close()
+    assert looked.code == 0, looked
+    assert looked.out.split() == ["True", "True", "1", "named"]
+
+
+def ttl_of(answer: Any) -> str:
+    assert answer.code == 0, answer
+    (found,) = [one["status"] for one in json.loads(answer.out)["findings"] if one["name"] == "ttl"]
+    return found

@@ -207,6 +207,41 @@ def test_a_new_spill_that_races_with_a_sweep_stays(
     assert keys(ws) == ["t1/kube/x-0", "t1/kube/x-1"]
 
 
+def test_a_sweep_whose_end_cannot_be_written_down_tells_what_it_did(
+    virtual: Virtual, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ws = virtual()
+    ws.put("d", tool="x")
+    clock.ahead(hours=3)
+    records = type(ws.context.backend.records)
+    real = records.put
+
+    async def refuses(self: Any, key: str, value: bytes, *, expected: str | None) -> str:
+        if key.startswith("sweeps/"):
+            raise StoreError("record", "is locked")
+        return await real(self, key, value, expected=expected)
+
+    monkeypatch.setattr(records, "put", refuses)
+    report = ws.sweep()
+    assert (report.deleted, ["is locked" in failure.reason for failure in report.failures]) == (1, [True])
+
+
+def test_a_store_that_cannot_be_written_loses_nothing(
+    virtual: Virtual, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ws = virtual()
+    ws.put("d", tool="x")
+    clock.ahead(hours=3)
+
+    async def refuses(self: Any, key: str, value: bytes, *, expected: str | None) -> str:
+        raise StoreError("record", "is locked")
+
+    monkeypatch.setattr(type(ws.context.backend.records), "put", refuses)
+    report = ws.sweep()
+    assert (report.deleted, report.deleted_bytes, len(keys(ws))) == (0, 0, 1)
+    assert any(failure.key.endswith("/x-0") for failure in report.failures)
+
+
 def test_two_sweeps_at_once_are_harmless(virtual: Virtual, clock: Clock) -> None:
     import asyncio
 

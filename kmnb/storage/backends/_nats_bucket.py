@@ -75,5 +75,8 @@ class Bucket(Stream):
         """
         thing = f"bucket {self.name}"
         present = (await self.api("STREAM.INFO", thing=thing))["config"]
-        wanted = {**present, "max_age": int(seconds * SECOND)}
+        age = int(seconds * SECOND)
+        # The server refuses to remember identities of messages for longer than the messages.
+        window = min(int(present.get("duplicate_window") or age), age)
+        wanted = {**present, "max_age": age, "duplicate_window": window}
         self.config = (await self.api("STREAM.UPDATE", wanted, thing=thing))["config"]
