@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import logging
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,13 +18,17 @@ KINDS = {"agent": "global", "entrypoint": "app"}
 TYPES: dict[str, tuple[str, ...]] = {
     "memory": (),
     "filesystem": ("base_path",),
-    "s3": ("bucket_name", "endpoint_url", "region", "region_name"),
-    "gcs": ("bucket_name",),
+    "s3": ("bucket_name", "endpoint_url", "region", "region_name", "config"),
+    "gcs": ("bucket_name", "project", "client_info", "client_options"),
     "azure": ("container_name", "bucket_name", "account_name"),
 }
 """Types of stores, with the keys of each."""
 
-_MARKS = {"artifact_service", "artifact_handling_mode", "gateway_artifact_content_limit_bytes", "apps", "app_config"}
+_LIMITS = ("gateway_artifact_content_limit_bytes", "gateway_max_artifact_resolve_size_bytes")
+# The second is the peer's newer name of the first.
+_MARKS = {"artifact_service", "artifact_handling_mode", *_LIMITS, "apps", "app_config"}
+_IDLE = ("config", "client_info")
+# What the peer hands to libraries that are not used here. The project of a bucket is not needed to read and write it.
 _NAMES = {"agent_name": "agent", "gateway_id": "entrypoint", "entrypoint_id": "entrypoint"}
 _SECRETS = {
     "aws_access_key_id": "AWS_ACCESS_KEY_ID",
@@ -30,8 +36,11 @@ _SECRETS = {
     "aws_session_token": "AWS_SESSION_TOKEN",
     "connection_string": "AZURE_STORAGE_CONNECTION_STRING",
     "account_key": "AZURE_STORAGE_ACCOUNT_KEY",
-    "credentials": "GOOGLE_SERVICE_ACCOUNT",
+    "credentials": "GCS_CREDENTIALS_JSON",
 }
+_OWNERS = {"AWS": "s3", "AZURE": "azure", "GCS": "gcs"}
+_SCOPE = ("artifact_scope", "artifact_scope_value")
+_log = logging.getLogger("kmnb")
 _VARIABLE = re.compile(r"\$\{\s*(?P<name>\w+)\s*(?:,\s*(?P<default>[^}]*))?\}")
 _UNLIMITED = 2**62
 
@@ -54,14 +63,15 @@ def translate(document: Mapping[str, Any], environ: Mapping[str, str]) -> dict[s
     """
     block, kind, is_flat = _find(document)
     ours = {param.name for param in SETTINGS.params}
-    found = {name: value for name, value in block.items() if is_flat or name in ours}
-    for name in (*_MARKS, *_NAMES, "artifact_scope", "artifact_scope_value", "kind", "name"):
-        found.pop(name, None)
+    own = {*_MARKS, *_NAMES, *_SCOPE, "kind", "name"}
+    found = {name: value for name, value in block.items() if name in ours and name not in own}
+    _check_names([str(name) for name in block if name not in ours and name not in own], sorted(ours | own), is_flat)
     found = {name: _expand(value, environ) for name, value in found.items()}
     service = _service(block)
     for name in _NAMES.keys() & block.keys():
         found.setdefault("component", _expand(block[name], environ))
-    mode, limit = block.get("artifact_handling_mode"), block.get("gateway_artifact_content_limit_bytes")
+    mode = block.get("artifact_handling_mode")
+    limit = next((block[name] for name in _LIMITS if block.get(name) is not None), None)
     if mode is not None:
         found["handling_mode"] = _expand(mode, environ)
     if limit is not None:
@@ -73,6 +83,16 @@ def translate(document: Mapping[str, Any], environ: Mapping[str, str]) -> dict[s
     if service:
         found["url"] = _url({name: _expand(value, environ) for name, value in service.items()}, environ)
     return found
+
+
+def _check_names(unknown: list[str], known: list[str], is_flat: bool) -> None:
+    """Refuse what looks like a slip of the pen; the rest of a block is the peer's own business, which is said once."""
+    for name in unknown:
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.85)
+        if near:
+            raise BadRequest(f"configuration key {name!r:.80}", "there is none", f"Did you mean {near[0]}?")
+    if unknown and is_flat:
+        _log.info("keys of the configuration that kmnb does not read: %s", ", ".join(sorted(unknown))[:500])
 
 
 def _find(document: Mapping[str, Any]) -> tuple[Mapping[str, Any], str | None, bool]:
@@ -142,7 +162,10 @@ def _url(service: Mapping[str, Any], environ: Mapping[str, str]) -> str:
     for name, value in service.items():
         if name in _SECRETS and str(value or "") not in ("", environ.get(_SECRETS[name])):
             raise BadRequest(name, "credentials are not taken from a configuration", f"Set {_SECRETS[name]}.")
-        if name not in (*TYPES[kind], *_SECRETS, "type", "artifact_scope", "artifact_scope_value"):
+        if name in _IDLE and name in TYPES[kind]:
+            _log.warning("artifact_service key %s has no effect: it is for a library that kmnb does not use", name)
+        own = _OWNERS.get(_SECRETS.get(name, "").partition("_")[0]) == kind
+        if not own and name not in (*TYPES[kind], *_SCOPE, "type"):
             raise BadRequest(
                 f"artifact_service key {name!r:.80}", f"type {kind} has none", f"Known: {', '.join(TYPES[kind])}"
             )
@@ -157,9 +180,18 @@ def _url(service: Mapping[str, Any], environ: Mapping[str, str]) -> str:
         )
     bucket = _needed(service, "bucket_name")
     if kind == "gcs":
-        return _bucket("gs", bucket, {})
+        return _bucket("gs", bucket, {"endpoint": _endpoint(service.get("client_options"))})
     endpoint = service.get("endpoint_url") or environ.get("S3_ENDPOINT_URL")
     return _bucket("s3", bucket, {"endpoint": endpoint, "region": service.get("region") or service.get("region_name")})
+
+
+def _endpoint(options: Any) -> Any:
+    """Address of another server than Google's, the only one of the client's options that has a meaning here."""
+    if options is None:
+        return None
+    if not isinstance(options, Mapping) or options.keys() - {"api_endpoint"}:
+        raise BadRequest("artifact_service key 'client_options'", "holds what kmnb has not", "Known: api_endpoint")
+    return options.get("api_endpoint")
 
 
 def _needed(service: Mapping[str, Any], name: str, shown: str | None = None) -> Any:

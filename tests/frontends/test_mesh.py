@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import kmnb
-from kmnb.errors import BadRequest
+from kmnb.errors import BadRequest, StoreDenied
 from kmnb.frontends._mesh import translate
 from kmnb.frontends._settings import resolve
 
@@ -26,6 +26,10 @@ def block(**service: Any) -> dict[str, Any]:
         ({"type": "s3", "bucket_name": "b", "region": "eu"}, {"S3_ENDPOINT_URL": "http://h:1"},
          "s3://b?endpoint=http%3A%2F%2Fh%3A1&region=eu"),
         ({"type": "gcs", "bucket_name": "b"}, {}, "gs://b"),
+        ({"type": "gcs", "bucket_name": "b", "project": "p", "credentials": "${C}"},
+         {"C": "{}", "GCS_CREDENTIALS_JSON": "{}", "GCS_PROJECT": "p"}, "gs://b"),
+        ({"type": "gcs", "bucket_name": "b", "client_options": {"api_endpoint": "http://h:1"}}, {},
+         "gs://b?endpoint=http%3A%2F%2Fh%3A1"),
         ({"type": "azure", "container_name": "c", "account_name": "me"}, {}, "az://c?account=me"),
         ({"type": "azure", "bucket_name": "c"}, {}, "az://c"),
         ({"type": "s3", "bucket_name": "${BUCKET, none}"}, {"BUCKET": "b"}, "s3://b"),
@@ -45,6 +49,8 @@ def test_every_type_has_its_store(service: dict[str, Any], environ: dict[str, st
         ({"type": "azure"}, "needs container_name"),
         ({"type": "filesystem"}, "needs base_path"),
         ({"type": "filesystem", "base_path": "/x", "bukket": 1}, "Known: base_path"),
+        ({"type": "gcs", "bucket_name": "b", "client_options": {"scopes": []}}, "Known: api_endpoint"),
+        ({"type": "gcs", "bucket_name": "b", "connection_string": ""}, "Known: bucket_name, project"),
         ({"type": "memory", "artifact_scope": "custom"}, "Allowed: namespace, global"),
     ],
 )
@@ -103,3 +109,49 @@ def test_connect_takes_the_block(tmp_path: Path) -> None:
         art = ws.save("r.txt", "x")
         assert "apps/Reporter/" in art.uri
         assert ws.context.settings.embed_max_bytes > 10**12
+
+
+def test_a_block_of_the_peer_may_hold_the_peers_own_keys(caplog: pytest.LogCaptureFixture) -> None:
+    peers = {"agent_name": "Reporter", "namespace": "org/dev", "model": "some", "tools": [], "session_service": {}}
+    with caplog.at_level("INFO", "kmnb"):
+        found = resolve({}, {**peers, **block(type="memory")})
+    assert (found.names.namespace, found.names.component) == ("org/dev", "Reporter")
+    assert "does not read: model, session_service, tools" in caplog.text
+
+
+@pytest.mark.parametrize("slip", ["artifact_handling_mod", "name_space", "gateway_artifact_content_limit_byte"])
+def test_a_slip_of_the_pen_in_a_block_is_told(slip: str) -> None:
+    for document in (
+        {"kind": "agent", **block(type="memory"), slip: "x"},
+        {"agent": {**block(type="memory"), slip: "x"}},
+    ):
+        with pytest.raises(BadRequest, match="Did you mean"):
+            translate(document, {})
+
+
+def test_a_key_for_a_library_that_is_not_used_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    assert translate(block(type="s3", bucket_name="b", config={"retries": 1}), {})["url"] == "s3://b"
+    assert "config has no effect" in caplog.text
+
+
+def test_the_newer_name_of_the_limit_counts_where_the_older_is_absent() -> None:
+    newer = {"kind": "entrypoint", "gateway_max_artifact_resolve_size_bytes": 5}
+    assert translate(newer, {})["embed_max_bytes"] == 5
+    assert translate({**newer, "gateway_artifact_content_limit_bytes": 7}, {})["embed_max_bytes"] == 7
+
+
+def test_a_key_of_google_that_is_none_is_told_without_showing_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GCS_CREDENTIALS_JSON", '{"private_key": "hush"}')
+    with pytest.raises(StoreDenied, match="no key of a service account") as caught:
+        kmnb.connect(config=block(type="gcs", bucket_name="b"))
+    assert "hush" not in str(caught.value)
+
+
+def test_the_peers_configuration_opens_the_peers_store(tmp_path: Path) -> None:
+    (tmp_path / "dev/ann/s1/r.txt").mkdir(parents=True)
+    (tmp_path / "dev/ann/s1/r.txt/0").write_text("of the peer")
+    (tmp_path / "dev/ann/s1/r.txt/0.meta").write_text('{"mime_type": "text/plain"}')
+    config = {"kind": "agent", "namespace": "org/dev", "sweep_on_connect": False, "layout": "agent-mesh"}
+    config |= block(type="filesystem", base_path=str(tmp_path))
+    with kmnb.connect(user="ann", session="s1", config=config) as ws:
+        assert ws.load("r.txt").head(1).values == ["of the peer"]
