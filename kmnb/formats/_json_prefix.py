@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from typing import Any
+
+from kmnb.core.finite import finite
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+|"', re.DOTALL)
 _CLOSING = {ord("["): b"]", ord("{"): b"}"}
@@ -38,18 +39,9 @@ def read_prefix(head: bytes, *, whole: bool) -> Any:
 
 def _loads(text: bytes) -> Any:
     try:
-        return json.loads(text.decode("utf-8", "replace"), parse_float=_finite, parse_constant=_refuse)
+        return json.loads(text.decode("utf-8", "replace"), parse_float=finite, parse_constant=str)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-
-
-def _finite(text: str) -> float | str:
-    value = float(text)
-    return value if math.isfinite(value) else text
-
-
-def _refuse(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON value")
 
 
 def _closed(text: bytes) -> bytes:

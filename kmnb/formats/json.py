@@ -184,7 +184,7 @@ class _Json:
         if text[:1] not in (b"{", b"["):
             return 0.0
         after = text[1:64].lstrip()
-        if after[:1] not in b'"}{[]-0123456789tfn':
+        if after[:1] not in b'"}{[]-0123456789tfn' and not after.startswith((b"NaN", b"Infinity")):
             return 0.0
         return 0.6 if _LINE.match(text) else 0.9
 

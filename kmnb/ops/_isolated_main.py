@@ -11,7 +11,9 @@ from dataclasses import asdict
 from typing import Any, BinaryIO
 
 from kmnb.errors import BoundExceeded, ExpressionError, KmnbError
+from kmnb.ops import _jq_helper
 from kmnb.ops._walking import Walking
+from kmnb.sips import _jq_library
 
 MEMORY_BYTES = 4 * 1024 * 1024 * 1024
 """Address space of the process."""
@@ -22,6 +24,8 @@ def main() -> None:
     limit_process()
     # Records make no cycles; looking for some would take as long as decoding them.
     gc.disable()
+    if _jq_helper.is_worthwhile():
+        _jq_library.spread_by(_jq_helper.Helper().first_outputs)
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     run: Any = None
     while head := source.read(9):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import Any
 
@@ -36,15 +36,30 @@ def _library() -> Any:
     return Functions()
 
 
+class Part(list[Any]):
+    """A part of a list: the elements before it are left out, or one of them stands for all.
+
+    Args:
+        values: The elements.
+        before: What is to be added to their places to get those in the whole list.
+    """
+
+    def __init__(self, values: Iterable[Any], before: int) -> None:
+        super().__init__(values)
+        self.before = before
+
+
 def _called(library: Any, name: str, arguments: list[Any], *, own: Callable[..., Any] | None) -> Any:
     from jmespath.exceptions import JMESPathError
 
     try:
-        if own is not None and len(arguments) == 2 and type(arguments[0]) is list:
+        if own is not None and len(arguments) == 2 and isinstance(arguments[0], list):
             key = getattr(arguments[1], "expression", None)
             if key is not None:
                 return own(name, arguments[0], key)
         return library.call_function(name, arguments)
+    except ExpressionError:
+        raise
     except JMESPathError as error:
         raise ExpressionError("jmespath expression", clip(str(error), 600)) from None
     except (TypeError, ValueError, OverflowError) as error:
@@ -60,7 +75,8 @@ def _sort_keys(name: str, values: list[Any], key: Callable[[Any], Any]) -> list[
         kind = kind_of(found)
         if kind not in ("number", "string") or (first and kind != first):
             wanted = first or "number or string"
-            reason = f"in function {name}(): element {place} has {kind} where {wanted} is needed"
+            at = place + getattr(values, "before", 0)
+            reason = f"in function {name}(): element {at} has {kind} where {wanted} is needed"
             raise ExpressionError("jmespath expression", reason, "Leave such elements out with a filter first.")
         first = kind
         keys.append(found)

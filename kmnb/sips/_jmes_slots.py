@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kmnb.sips._jmes_functions import caller
+from kmnb.sips._jmes_functions import Part, caller
 from kmnb.sips._jmes_plan import Slot
 from kmnb.sips._jmes_values import Expression
 
@@ -59,7 +59,8 @@ class SlotRun:
         if self._slot.key is None:
             self.values = [self._call([[*self.values, *rows]])]
         else:
-            self.values = [self._call([[*self.values, *rows], Expression(self._slot.key)])]
+            part = Part([*self.values, *rows], self._count - len(rows) - len(self.values))
+            self.values = [self._call([part, Expression(self._slot.key)])]
 
     def result(self) -> Any:
         """Give the value of the slot."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from kmnb.sips._jq_eval import Compiler
-from kmnb.sips._jq_library import JsonText, outputs
+from kmnb.sips._jq_library import JsonText, first_outputs, outputs
 from kmnb.sips._jq_nodes import Node, Unsupported
 from kmnb.sips._jq_parse import parse
 from kmnb.sips._jq_steps import Stage, run_stages
@@ -14,7 +14,8 @@ from kmnb.sips._jq_tokens import tokens_of
 from kmnb.sips._jq_values import Doubt
 from kmnb.sips._json_values import Need, compact, decoder, one_decoder
 
-_BATCH_BYTES = 1 << 20
+_BATCH_BYTES = 1 << 19
+_SPLIT_ROWS = 256
 OUTPUTS_MAX = 100_000
 """Most outputs of a batch that are written at once; more are drawn one by one, so that an answer can be full."""
 
@@ -100,32 +101,38 @@ class Body:
     def _by_library(self, rows: Sequence[Any]) -> Iterator[Any]:
         """Ask libjq about many records at once: they go there as one list, so that it writes one output for all."""
         some = f".[] | ({self.program}\n)"
-        batch = f"[limit({OUTPUTS_MAX}; {some})]" if self._is_drawn else f"[{some}]"
+        if not self._is_drawn:
+            for output in first_outputs(f"[{some}]", list(_lists(rows, as_text=self.need is None))):
+                yield from output.value
+            return
         for text in _lists(rows, as_text=self.need is None):
-            found: list[Any] = next(outputs(batch, text)).value
-            if self._is_drawn and len(found) >= OUTPUTS_MAX:
+            found: list[Any] = next(outputs(f"[limit({OUTPUTS_MAX}; {some})]", text)).value
+            if len(found) >= OUTPUTS_MAX:
                 yield from outputs(some, text)
             else:
                 yield from found
 
 
 def _lists(rows: Sequence[Any], *, as_text: bool) -> Iterator[str]:
-    """Write rows as JSON lists of about a megabyte."""
+    """Write rows as JSON lists of about half a megabyte, so that a window gives two."""
     import msgspec
 
     start = size = 0
-    for place, row in enumerate(rows) if as_text else ():
-        size += len(row)
-        if size >= _BATCH_BYTES:
-            yield (b"[%b]" % b",".join(rows[start : place + 1])).decode("utf-8", "replace")
-            start, size = place + 1, 0
-    if as_text and start < len(rows):
-        yield (b"[%b]" % b",".join(rows[start:])).decode("utf-8", "replace")
-    elif not as_text and rows:
-        try:
-            yield msgspec.json.encode(list(rows)).decode()
-        except UnicodeEncodeError:
-            yield compact(list(rows))
+    if as_text:
+        for place, row in enumerate(rows):
+            size += len(row)
+            if size >= _BATCH_BYTES or place + 1 == len(rows):
+                yield (b"[%b]" % b",".join(rows[start : place + 1])).decode("utf-8", "replace")
+                start, size = place + 1, 0
+    elif rows:
+        # Parts of records; how long they are is not known before they are written.
+        half = (len(rows) + 1) // 2 if len(rows) >= _SPLIT_ROWS else len(rows)
+        for start in range(0, len(rows), half):
+            some = list(rows[start : start + half])
+            try:
+                yield msgspec.json.encode(some).decode()
+            except UnicodeEncodeError:
+                yield compact(some)
 
 
 class _Sieve:

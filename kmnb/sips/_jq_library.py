@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
+from kmnb.core.finite import named
 from kmnb.errors import ExpressionError
 from kmnb.sips._json_values import slow_value
 
@@ -13,10 +15,18 @@ PROGRAM_MAX_BYTES = 64 * 1024
 """Longest program in UTF-8 bytes."""
 
 
+_LARGE = re.compile(r"[eE]\+?\d{3}")
+
+
 class JsonText(str):
     """An output of libjq: the text of a JSON value, digits as they were."""
 
     __slots__ = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no number of it is beyond floats."""
+        return _LARGE.search(self) is None
 
     @property
     def value(self) -> Any:
@@ -60,11 +70,37 @@ def outputs(program: str, text: str) -> Iterator[JsonText]:
         ExpressionError: The program failed, or the text is not JSON.
     """
     compiled = _compiled(program)
+    # libjq would make null of NaN, and the largest number there is of infinity.
+    raw = text.encode("utf-8", "surrogatepass") if "NaN" in text or "Infinity" in text else b""
+    with_names = named(raw) if raw else None
     try:
-        for output in compiled.input_text(text):
+        for output in compiled.input_text(text if with_names is None else with_names.decode("utf-8", "surrogatepass")):
             yield JsonText(output)
     except ValueError as error:
         raise ExpressionError("jq program", _told(error)) from None
+
+
+Spreading = Callable[[str, Sequence[str]], Iterator[JsonText]]
+"""Gives the first output of a program for each of some texts, in their order."""
+_spread: list[Spreading] = []
+
+
+def spread_by(spreading: Spreading) -> None:
+    """Have several texts looked at in another way than one after the other."""
+    _spread[:] = [spreading]
+
+
+def first_outputs(program: str, texts: Sequence[str]) -> Iterator[JsonText]:
+    """Give the first output of a program for each text; all of them are looked at.
+
+    Raises:
+        ExpressionError: The program failed on one of them.
+    """
+    if _spread and len(texts) > 1:
+        yield from _spread[0](program, texts)
+        return
+    for text in texts:
+        yield next(outputs(program, text))
 
 
 def _told(error: ValueError) -> str:

@@ -61,14 +61,16 @@ class Answer:
             if self._skip:
                 self._skip -= 1
                 continue
-            text = output if isinstance(output, JsonText) else compact(output)
+            value = output.value if isinstance(output, JsonText) else output
+            # A number beyond floats is text: what is shown is the value that is given.
+            text = output if isinstance(output, JsonText) and output.is_plain else compact(value)
             size = len(text.encode("utf-8", "replace")) + 1
             if self._spent + size > self._cap:
                 if not self._values:
                     raise too_large("one output", size, self._cap)
                 self.is_full = self.is_cut = True
                 return
-            self._values.append(output.value if isinstance(output, JsonText) else output)
+            self._values.append(value)
             self._pieces.append(f"{text}\n")
             self._spent += size
 

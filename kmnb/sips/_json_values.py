@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterable
 from typing import Any, Union
 
+from kmnb.core.finite import finite, named
 from kmnb.core.jsonable import jsonable
 from kmnb.errors import BadRequest
 
@@ -75,9 +75,24 @@ class ListNeed(Need):
 
 def counting_decoder() -> Callable[[bytes], list[Any]]:
     """Make a decoder that only tells how many elements there are."""
+    return _cutter()
+
+
+def _cutter() -> Callable[[bytes], list[Any]]:
+    """Make a function that finds the elements of the text of an array; values that JSON does not know have names."""
     import msgspec
 
-    cut: Callable[[bytes], list[Any]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
+    quick = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+    def cut(text: bytes) -> list[Any]:
+        try:
+            return quick(text)
+        except msgspec.DecodeError:
+            text_with_names = named(text)
+            if text_with_names is None:
+                raise
+            return quick(text_with_names)
+
     return cut
 
 
@@ -92,7 +107,7 @@ def decoder(need: Need | None) -> Callable[[bytes], list[Any]]:
     """
     import msgspec
 
-    cut = msgspec.json.Decoder(list[msgspec.Raw]).decode
+    cut = _cutter()
     if need is None:
         return lambda text: [bytes(raw) for raw in cut(text)]
     kind = list.__class_getitem__(need.type())
@@ -154,7 +169,7 @@ def documents_of(text: bytes, decode: Callable[[bytes], list[Any]]) -> Iterable[
 
 
 def _several(text: str) -> list[Any]:
-    reader = json.JSONDecoder(parse_float=_finite, parse_constant=_refuse)
+    reader = json.JSONDecoder(parse_float=finite, parse_constant=str)
     found: list[Any] = []
     place = 0
     while place < len(text):
@@ -169,24 +184,15 @@ def _several(text: str) -> list[Any]:
 
 
 def slow_value(text: bytes) -> Any:
-    """Decode one JSON value that the quick decoder refuses: lone surrogates, numbers beyond floats, bad UTF-8.
+    """Decode one JSON value that the quick decoder refuses: lone surrogates, bad UTF-8, NaN, numbers beyond floats.
 
     Raises:
         ValueError: It is not JSON.
     """
     try:
-        return json.loads(text.decode("utf-8", "replace"), parse_float=_finite, parse_constant=_refuse)
+        return json.loads(text.decode("utf-8", "replace"), parse_float=finite, parse_constant=str)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-
-
-def _finite(text: str) -> float | str:
-    value = float(text)
-    return value if math.isfinite(value) else text
-
-
-def _refuse(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON value")
 
 
 def compact(value: Any) -> str:

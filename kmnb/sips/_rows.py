@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kmnb.core.describe import Param
+from kmnb.core.finite import finite
 from kmnb.core.records import Batch, Problem
 from kmnb.errors import BadRequest, clip
 from kmnb.sips._where import Condition, Row
@@ -194,7 +194,7 @@ def follow(value: Any, path: str) -> tuple[bool, Any]:
 
 
 def json_decoder() -> Callable[[bytes], Any]:
-    """Make a reader of JSON values that keeps integers exact and gives numbers beyond floats as their text."""
+    """Make a reader of JSON values: integers are exact, what is no number or beyond floats is its text."""
     import msgspec
 
     quick = msgspec.json.Decoder().decode
@@ -203,15 +203,6 @@ def json_decoder() -> Callable[[bytes], Any]:
         try:
             return quick(raw)
         except msgspec.DecodeError:
-            return json.loads(raw.decode("utf-8", "replace"), parse_float=_finite, parse_constant=_refuse)
+            return json.loads(raw.decode("utf-8", "replace"), parse_float=finite, parse_constant=str)
 
     return decode
-
-
-def _finite(text: str) -> float | str:
-    value = float(text)
-    return value if math.isfinite(value) else text
-
-
-def _refuse(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON value")
