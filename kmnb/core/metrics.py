@@ -44,11 +44,12 @@ class Metrics:
         self._count("kmnb_gc_runs_total", action, 1)
         self._count("kmnb_gc_failures_total", action, len(report.failures))
         self._count("kmnb_gc_seconds_total", action, report.seconds)
+        failed = {failure.key for failure in report.failures}
         for verdict in report.verdicts:
             labels = {**action, "reason": str(verdict.reason)}
-            told = {**labels, "deleted": str(verdict.deletes).lower()}
-            self._count("kmnb_gc_objects_total", told, 1)
-            if verdict.deletes:
+            went = verdict.deletes and verdict.key not in failed
+            self._count("kmnb_gc_objects_total", {**labels, "deleted": str(went).lower()}, 1)
+            if went:
                 self._count("kmnb_gc_deleted_bytes_total", labels, verdict.size or 0)
         self._values[_key("kmnb_gc_last_run_timestamp_seconds", action)] = report.started_at.timestamp()
 

@@ -16,6 +16,7 @@ from kmnb.frontends._output import data_of
 from kmnb.frontends._server_handler import KmnbHandler
 from kmnb.ops._commands_clean import COMMANDS
 from kmnb.ops.commands import commands, find_command
+from kmnb.ops.metrics import PROCESS
 from kmnb.ops.sip import sip_names
 
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
@@ -152,11 +153,22 @@ class OperationHandler(KmnbHandler):
         self.answer(data_of(await CLEANING[name].handler(workspace, arguments)))
 
 
+class MetricsHandler(KmnbHandler):
+    """Counts of collections."""
+
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        """Write what the collections of this server add up to, in Prometheus' text format."""
+        self.finish(PROCESS.text(), set_content_type="text/plain; version=0.0.4")
+
+
 ROUTES: tuple[tuple[str, type[KmnbHandler]], ...] = (
     ("artifacts", ArtifactsHandler),
     ("artifacts/(.+)", ArtifactHandler),
     ("sips/([^/]+)/(.+)", SipHandler),
     ("operations", OperationsHandler),
     ("operations/([^/]+)", OperationHandler),
+    ("metrics", MetricsHandler),
 )
 """Address below the extension's own, and handler."""

@@ -9,6 +9,7 @@ from kmnb.core.answers import Answer, line
 from kmnb.core.describe import Param
 from kmnb.ops._command import FILENAME, REF, command, word
 from kmnb.ops.explain import explained
+from kmnb.ops.holds import find_hold
 
 DRY = (
     Param("dry_run", "flag", "Whether only to say what would be deleted.", default=False),
@@ -120,7 +121,12 @@ async def hold(workspace: Any, given: Mapping[str, Any]) -> Answer:
     """Hold an artifact."""
     artifact = await workspace.get_async(given["ref"])
     await artifact.hold_async(given["reason"], seconds=given["seconds"])
-    return line(f"{artifact.key} is held: {given['reason']}", {"key": artifact.key, "reason": given["reason"]})
+    held = await find_hold(workspace.context, artifact.key)
+    until = "" if held is None else f" until {held.until.isoformat(timespec='seconds')}"
+    copied = held is not None and held.copy is not None
+    note = "; its bytes were copied, since the server removes the original at its TTL" if copied else ""
+    told = {"key": artifact.key, "reason": given["reason"], "until": held and held.until, "copied": copied}
+    return line(f"{artifact.key} is held{until}: {given['reason']}{note}", told)
 
 
 @command("release", "Let garbage collection have an artifact again.", REF, effect="write")

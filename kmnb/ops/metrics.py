@@ -17,5 +17,6 @@ def counted(report: Report) -> Report:
     """Count a report and log its line; gives it back."""
     PROCESS.add(report)
     level = logging.WARNING if report.failures else logging.INFO
-    _log.log(level, "%s in %.3f s", report.title, report.seconds)
+    reasons = ", ".join(f"{name} {count} ({size} bytes)" for name, (count, size) in report.by_reason.items())
+    _log.log(level, "%s in %.3f s: %s", report.title, report.seconds, reasons or "nothing was there")
     return report

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from itertools import chain, islice
 
@@ -50,8 +51,8 @@ async def close_thread(context: Context, thread: str, *, dry_run: bool = False) 
     closed_at = None if dry_run else (await mark_closed(context, thread)).closed_at
     now = await context.now()
     found = [Verdict(info.key, Reason.CLOSED, info.size) async for info in context.backend.discussions.list(prefix)]
+    holds = await active_holds(context, now, prefix)
     if dry_run:
-        holds = await active_holds(context, now, prefix)
         verdicts, failures = [spared(verdict, holds) for verdict in found], list[Failure]()
     else:
         verdicts, failures = await delete_claimed(
@@ -61,7 +62,7 @@ async def close_thread(context: Context, thread: str, *, dry_run: bool = False) 
         "close",
         prefix + "/",
         closed_at or now,
-        tuple(verdicts),
+        (*verdicts, *held_elsewhere(holds, {verdict.key for verdict in found})),
         tuple(failures),
         dry_run=dry_run,
         seconds=time.monotonic() - began,
@@ -121,7 +122,7 @@ async def judge_crew(context: Context, *, foreign: bool, now: datetime) -> tuple
                 rules=rules,
             )
             verdicts.append(Verdict(info.key, reason, info.size))
-    return verdicts, []
+    return verdicts + held_elsewhere(holds, {info.key for info in objects}), []
 
 
 async def read_registry(context: Context, now: datetime) -> dict[str, State]:
@@ -148,6 +149,17 @@ def _state(context: Context, key: str, *, entry: Entry | None, now: datetime) ->
 def _held(info: ObjectInfo | Verdict, hold: Hold | None) -> Verdict:
     detail = f"until {hold.until.isoformat(timespec='seconds')}: {hold.reason}" if hold else "its record is damaged"
     return Verdict(info.key, Reason.HELD, info.size, detail)
+
+
+def held_elsewhere(holds: Mapping[str, Hold | None], listed: Collection[str]) -> list[Verdict]:
+    """Show the holds whose originals are gone: every hold stands in every report."""
+    found = []
+    for hold in holds.values():
+        if hold is not None and hold.key not in listed:
+            where = "its copy is kept" if hold.copy else "it was deleted"
+            told = _held(Verdict(hold.key, Reason.HELD), hold)
+            found.append(replace(told, detail=f"{told.detail} (the original is gone, {where})"))
+    return found
 
 
 def spared(verdict: Verdict, holds: Mapping[str, Hold | None]) -> Verdict:

@@ -15,6 +15,7 @@ from kmnb.core.policy import Policy, Version, judge_versions
 from kmnb.core.report import Failure, Report
 from kmnb.core.retention import Reason, Verdict
 from kmnb.errors import BadRequest, NotSupported
+from tests.children import ROOT
 
 NOW = datetime(2026, 6, 25, tzinfo=UTC)
 
@@ -98,7 +99,11 @@ def test_rules_of_cloud_stores_count_whole_days_and_name_the_prefix() -> None:
 def test_metrics_add_up_reports_and_leave_dry_runs_out() -> None:
     metrics = Metrics()
     report = Report(
-        "sweep", "a/", NOW, (Verdict("k", Reason.CLOSED, 5), Verdict("l", Reason.ACTIVE, 7)), (Failure("k", "x"),)
+        "sweep",
+        "a/",
+        NOW,
+        (Verdict("k", Reason.CLOSED, 5), Verdict("j", Reason.CLOSED, 5), Verdict("l", Reason.ACTIVE, 7)),
+        (Failure("j", "x"),),
     )
     metrics.add(report)
     metrics.add(report)
@@ -106,5 +111,18 @@ def test_metrics_add_up_reports_and_leave_dry_runs_out() -> None:
     text = metrics.text()
     assert 'kmnb_gc_objects_total{action="sweep",deleted="true",reason="thread-closed"} 2\n' in text
     assert 'kmnb_gc_deleted_bytes_total{action="sweep",reason="thread-closed"} 10\n' in text
+    assert 'kmnb_gc_objects_total{action="sweep",deleted="false",reason="thread-closed"} 2\n' in text
     assert 'kmnb_gc_failures_total{action="sweep"} 2\n' in text
     assert 'kmnb_gc_last_run_timestamp_seconds{action="sweep"} 1782345600\n' in text
+
+
+def test_what_prometheus_reads_is_what_the_page_documents() -> None:
+    from prometheus_client.parser import text_string_to_metric_families
+
+    metrics = Metrics()
+    metrics.add(Report("close", "a/", NOW, (Verdict("k", Reason.CLOSED, 5),), seconds=0.25))
+    families = {family.name: family for family in text_string_to_metric_families(metrics.text())}
+    read = {sample.name for family in families.values() for sample in family.samples}
+    page = (ROOT / "docs/howto/garbage-collection.md").read_text("utf-8")
+    assert read | {"kmnb_gc_objects_total"} == set(re.findall(r"`(kmnb_gc_\w+)`", page))
+    assert all(family.documentation for family in families.values())

@@ -108,7 +108,7 @@ def test_bodies_that_are_no_arguments_are_refused(server, key, body):
 
 VERBS = [
     ("GET", "kmnb/artifacts"), ("GET", "kmnb/artifacts/KEY"), ("DELETE", "kmnb/artifacts/KEY"),
-    ("GET", "kmnb/sips/head/KEY"), ("POST", "kmnb/sips/head/KEY"), ("GET", "kmnb/operations"),
+    ("GET", "kmnb/sips/head/KEY"), ("POST", "kmnb/sips/head/KEY"), ("GET", "kmnb/operations"), ("GET", "kmnb/metrics"),
     ("POST", "kmnb/operations/gc"),
 ]  # fmt: skip
 

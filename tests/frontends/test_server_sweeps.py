@@ -28,6 +28,9 @@ def test_a_running_server_sweeps_without_being_asked(tmp_path: Path) -> None:
                 assert time.monotonic() < deadline, (tmp_path / "server.log").read_text()
                 time.sleep(0.1)
             reply = server.ask("kmnb/operations/gc", method="POST", body={"dry_run": True})
+            metrics = server.ask("kmnb/metrics")
+        assert metrics.headers["Content-Type"].startswith("text/plain")
+        assert b'kmnb_gc_objects_total{action="sweep",deleted="true",reason="expired"} 1\n' in metrics.body
         assert reply.json["byReason"]["held"]["objects"] == 1
         assert [art.key for art in ws.list("default")] == [held.key]
         assert ws.get(named.uri).read(0, 10) == b"a\n1\n"

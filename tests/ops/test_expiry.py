@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import nats
@@ -165,3 +168,34 @@ def ttl_of(answer: Any) -> str:
     assert answer.code == 0, answer
     (found,) = [one["status"] for one in json.loads(answer.out)["findings"] if one["name"] == "ttl"]
     return found
+
+
+def test_the_default_store_is_swept_by_a_plain_connect_two_days_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody asks for anything: no URL, no setting, no sweep."""
+    for name in [name for name in os.environ if name.startswith("KMNB_")]:
+        monkeypatch.delenv(name)
+    for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    with kmnb.connect() as ws:
+        gone = [ws.put("x" * 5000, tool="x", thread=thread) for thread in ("default", "other")]
+        held = ws.put("held", tool="y")
+        held.hold("audit")
+        ws.save("kept.txt", "named")
+        assert str(tmp_path) in ws.url
+    kind = type(ws.context.backend)
+    real = kind.now
+
+    async def later(self: Any) -> datetime:
+        return await real(self) + timedelta(hours=49)
+
+    monkeypatch.setattr(kind, "now", later)
+    with kmnb.connect() as ws:
+        deadline = time.monotonic() + 20
+        while {art.key for art in ws.list(ws.namespace)} & {art.key for art in gone}:
+            assert time.monotonic() < deadline, "nothing was swept"
+            time.sleep(0.05)
+        assert ws.get(held.key).read(0, 10) == b"held"
+        assert ws.load("kept.txt").read(0, 10) == b"named"

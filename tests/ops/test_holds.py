@@ -85,6 +85,20 @@ def find_copy_key(key: str) -> str:
     return f"=held/{hashlib.sha256(key.encode()).hexdigest()}"
 
 
+def test_a_hold_whose_original_the_server_removed_stands_in_every_report(virtual: Virtual, clock: Clock) -> None:
+    ws = virtual()
+    art = ws.put("d", tool="x")
+    art.hold("audit")
+    run(ws.context.backend.discussions.delete(art.key))
+    clock.ahead(hours=50)
+    for report in (ws.sweep(dry_run=True), ws.sweep(), ws.close_thread("t1", dry_run=True), ws.close_thread("t1")):
+        verdict = report.explain(art.key)
+        assert verdict is not None
+        assert (str(verdict.reason), "original is gone" in verdict.detail) == ("held", True)
+    art.release()
+    assert ws.close_thread("t1").verdicts == ()
+
+
 def test_a_held_copy_has_the_attributes_of_its_original(virtual: Virtual, url: str) -> None:
     ws = virtual()
     ws.put("NAME\npod-a\n", tool="x")

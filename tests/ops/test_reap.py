@@ -242,6 +242,42 @@ def test_a_store_that_cannot_be_written_loses_nothing(
     assert any(failure.key.endswith("/x-0") for failure in report.failures)
 
 
+def test_each_collection_writes_one_line_with_its_reasons(virtual: Virtual, caplog: Any) -> None:
+    ws = virtual()
+    ws.put("data", tool="x")
+    ws.save("a.txt", "1")
+    with caplog.at_level("INFO", logger="kmnb.gc"):
+        ws.sweep(dry_run=True)
+        ws.sweep()
+        ws.close_thread("t1")
+        ws.retain(keep_last=1, dry_run=False)
+    lines = [record.getMessage() for record in caplog.records if record.name == "kmnb.gc"]
+    assert [line.partition(" ")[0] for line in lines] == ["sweep", "close", "retain"]
+    assert "thread-active 1 (4 bytes)" in lines[0]
+    assert "thread-closed 1 (4 bytes)" in lines[1]
+    assert "latest-version 1 (1 bytes)" in lines[2]
+
+
+def test_nothing_of_a_closed_thread_stays_and_everything_named_does(virtual: Virtual, url: str) -> None:
+    """Sidecars go along; a session may have the name of the thread."""
+    ws = virtual(session="t1")
+    large, long = bytes(9 * 1024 * 1024), "é\n" * 3000
+    ws.put(large, tool="x")
+    ws.put(long, tool="x")
+    ws.save("large.bin", large)
+    ws.save("user:long.txt", long)
+    ws.close_thread("t1")
+    assert keys(ws) == []
+    assert ws.load("large.bin").read(0, len(large)) == large
+    assert ws.load("user:long.txt").size == len(long.encode())
+    if url.startswith("memory"):
+        import obstore
+
+        raw = ws.context.backend._bucket._store  # type: ignore[attr-defined]
+        paths = [str(meta["path"]) for page in obstore.list(raw) for meta in page]
+        assert not [path for path in paths if "discussions/" in path]
+
+
 def test_two_sweeps_at_once_are_harmless(virtual: Virtual, clock: Clock) -> None:
     import asyncio
 
@@ -299,3 +335,45 @@ def test_closing_and_sweeping_leave_other_verdicts_explained(virtual: Virtual) -
     found = ws.sweep(dry_run=True).explain(art.key)
     assert found is not None
     assert found.reason is Reason.ACTIVE
+
+
+def test_threads_of_a_foreign_coordinator_are_learned_from_what_it_says(bus: Callable[..., Workspace]) -> None:
+    ws = bus()
+    ahead = Clock()
+    ahead.ahead(hours=3)
+    object.__setattr__(ws.context, "clock", ahead)
+
+    def says(kind: str, thread: str) -> None:
+        message = {"messageId": f"{kind}-{thread}", "threadId": thread, "messageType": kind, "content": ""}
+        subject = f"kubemoot.discuss.{ws.namespace}.pilot.general.{thread}"
+        run(ws.context.backend.bus.publish(subject, json.dumps(message).encode(), stored=True))  # type: ignore[union-attr]
+
+    for thread in ("lives", "ended", "closed", "silent"):
+        run(ws.context.backend.discussions.put(f"{ws.namespace}/pilot/{thread}/a/agree-u", b"d"))
+    for thread in ("lives", "ended", "closed"):
+        says("thread_start", thread)
+    says("synthesis", "ended")
+    says("thread_close", "closed")
+    assert reasons(ws.sweep()) == {"foreign-active": 1, "no-authority": 3}
+    assert len(keys(ws)) == 4
+    report = ws.sweep(foreign=True)
+    assert reasons(report) == {"foreign-active": 1, "foreign-dead": 3}
+    assert keys(ws) == ["lives/a/agree-u"]
+
+
+def test_a_bus_that_cannot_be_read_deletes_nothing(
+    bus: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ws = bus()
+    ws.put("d", tool="x")
+    ahead = Clock()
+    ahead.ahead(hours=5)
+    object.__setattr__(ws.context, "clock", ahead)
+
+    def broken(self: Any, subject: str) -> Any:
+        raise StoreError("bus", "cannot be read")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(ws.context.backend.bus), "history", broken)
+        assert reasons(ws.sweep(foreign=True)) == {"registry-unreadable": 1}
+    assert len(keys(ws)) == 1
