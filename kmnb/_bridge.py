@@ -39,12 +39,16 @@ class _Runner:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.pid = os.getpid()
+        self.stopping = False
         self.thread = threading.Thread(target=self._main, name="kmnb-loop", daemon=True)
         self.thread.start()
 
     def _main(self) -> None:
         asyncio.set_event_loop(self.loop)
-        self.loop.run_forever()
+        while not self.stopping:
+            # What a caller's own iterator raises, sys.exit() included, reaches its caller; here it would end the loop.
+            with contextlib.suppress(KeyboardInterrupt, SystemExit):
+                self.loop.run_forever()
         with contextlib.suppress(RuntimeError):
             self.loop.close()
 
@@ -54,6 +58,7 @@ class _Runner:
             return
         with contextlib.suppress(Exception):
             asyncio.run_coroutine_threadsafe(_wind_down(), self.loop).result(timeout=2)
+        self.stopping = True
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join(timeout=1)
 
@@ -182,14 +187,7 @@ def call_soon(callback: Callable[[], object]) -> None:
 
 
 async def bridge(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Await a coroutine on kmnb's loop from any loop.
-
-    Args:
-        coroutine: What to run.
-
-    Returns:
-        Its result. When the awaiting task is cancelled, the coroutine is cancelled too.
-    """
+    """Await a coroutine on kmnb's loop from any loop; when the awaiting task is cancelled, so is the coroutine."""
     runner = _current()
     if asyncio.get_running_loop() is runner.loop:
         return await coroutine

@@ -40,13 +40,24 @@ def final_attributes(attributes: Attributes | None) -> dict[str, str]:
     """Get the attributes once the last byte was read; a function is called here.
 
     Raises:
-        BadRequest: A name or a value is not text.
+        BadRequest: A name or a value is not text, or not one that UTF-8 can hold.
     """
     found = dict((attributes() if callable(attributes) else attributes) or {})
     for name, value in found.items():
         if not isinstance(name, str) or not isinstance(value, str):
-            raise BadRequest(f"attribute {name!r}", "names and values of attributes are texts")
+            raise BadRequest(f"attribute {name!a:.200}", "names and values of attributes are texts")
+        if not (_is_text(name) and _is_text(value)):
+            reason = "it holds half of a surrogate pair, which no store keeps as it is"
+            raise BadRequest(f"attribute {name!a:.200}", reason, "Decode it with errors='replace' first")
     return found
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 async def blocks(source: Source, size: int = WINDOW_BYTES) -> AsyncGenerator[Block, None]:
@@ -129,8 +140,14 @@ async def _read(
 ) -> AsyncIterator[Block]:
     if isinstance(file, io.TextIOBase):
         raise BadRequest("a text file", "only bytes can be stored", "Open the file with mode 'rb'")
-    while block := await call(lambda: file.read(size)):
-        yield bytes(block) if isinstance(block, bytearray) else block
+    while True:
+        block = await call(lambda: file.read(size))
+        if block is None:
+            raise BadRequest("a file that does not wait", "it has no bytes yet, and more may come", "Open it blocking")
+        for part in _cut(block, size):
+            yield part
+        if not len(block):
+            return
 
 
 class Intake:

@@ -134,6 +134,37 @@ class RaceContract(ContractBase):
         within(60, check)
         assert run(area.head("x")).attributes == {"version": "2"}
 
+    @pytest.mark.parametrize("create_only", [False, True])
+    def test_writing_never_fails_because_somebody_deletes(self, store: Store, *, create_only: bool) -> None:
+        """A put beside deletions of the same key stores its object or tells that the key was taken, nothing else."""
+        stop = threading.Event()
+
+        def delete() -> None:
+            while not stop.is_set():
+                store.delete("a/b/x")
+
+        def write(number: int) -> int:
+            return sum(self._written(store, "a/b/x", number, create_only=create_only) for _ in range(10))
+
+        with ThreadPoolExecutor(5) as pool:
+            deleting = pool.submit(delete)
+            try:
+                written = sum(pool.map(write, range(4)))
+            finally:
+                stop.set()
+            deleting.result(30)
+        assert written >= 1
+        store.put("a/b/x", b"after")
+        assert b"".join(store.stream("a/b/x")) == b"after"
+
+    @staticmethod
+    def _written(store: Store, key: str, number: int, *, create_only: bool) -> bool:
+        try:
+            store.put(key, content(100, number), create_only=create_only)
+        except AlreadyExists:
+            return False
+        return True
+
     def test_many_readers_at_once_get_their_ranges(self, store: Store) -> None:
         """Ranges of parallel readers do not get mixed up."""
         data = content(9 * MIB)

@@ -32,6 +32,9 @@ class RecordContract(ContractBase):
             assert (found.key, found.value, found.revision) == ("r", b"2", second)
             same = await records.put("r", b"2", expected=second)
             assert same != second
+            for nonsense in ("nonsense", "", "null", "{}", "[]", "-1", '"x"', "9" * 30):
+                with pytest.raises(VersionConflict):
+                    await records.put("r", b"4", expected=nonsense)
             with pytest.raises(VersionConflict):
                 await records.put("r", b"2", expected=second)
 

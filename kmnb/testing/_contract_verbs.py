@@ -185,17 +185,49 @@ class VerbContract(ContractBase):
         assert [info.key for info in store.list()] == ["old"]
         assert b"".join(store.stream("old")) == b"kept"
 
-    @pytest.mark.parametrize("source", ["text", 5, None, ["text"], "a text file"])
+    @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+    def test_a_source_that_ends_the_program_ends_it_where_it_was_called(self, store: Store, error: Any) -> None:
+        """``sys.exit()`` in a source reaches the caller, and later calls work; it ends no thread that others need."""
+
+        def source() -> Iterator[bytes]:
+            yield b"1"
+            raise error
+
+        with pytest.raises(error):
+            store.put("x", source())
+        store.put("y", b"2")
+        assert [info.key for info in store.list()] == ["y"]
+
+    @pytest.mark.parametrize("size", [70_000, MIB])
+    def test_a_source_may_use_its_buffer_again(self, store: Store, size: int) -> None:
+        """What an iterator gave is taken before the next item is asked for."""
+
+        def source() -> Iterator[Any]:
+            buffer = bytearray(size)
+            for number in range(9 * MIB // size + 1):
+                buffer[:] = content(size, number)
+                yield memoryview(buffer)
+
+        info = store.put("x", source())
+        data = b"".join(content(size, number) for number in range(9 * MIB // size + 1))
+        assert info.digest == f"sha256:{hashlib.sha256(data).hexdigest()}"
+        assert b"".join(store.stream("x")) == data
+
+    @pytest.mark.parametrize("source", ["text", 5, None, ["text"], "a text file", "reads text", "reads nothing yet"])
     def test_only_bytes_can_be_stored(self, store: Store, source: Any) -> None:
         """Text and other things are refused, and nothing is stored."""
-        source = io.StringIO("text") if source == "a text file" else source
+        files: dict[str, Any] = {
+            "a text file": io.StringIO("text"),
+            "reads text": _Reads("text"),
+            "reads nothing yet": _Reads(None),
+        }
         with pytest.raises(BadRequest):
-            store.put("x", source)
+            store.put("x", files.get(source, source) if isinstance(source, str) else source)
         assert list(store.list()) == []
 
-    def test_attributes_are_texts(self, store: Store) -> None:
-        """An attribute that is no text is refused, and nothing is stored."""
-        wrong: Any = {"rows": 7}
+    @pytest.mark.parametrize("wrong", [{"rows": 7}, {7: "rows"}, {"a": "\ud800"}, {"\udfff": "a"}], ids=ascii)
+    def test_attributes_are_texts(self, store: Store, wrong: Any) -> None:
+        """An attribute that is no text, or one that UTF-8 cannot hold, is refused, and nothing is stored."""
         with pytest.raises(BadRequest):
             store.put("x", b"1", attributes=wrong)
         assert list(store.list()) == []
@@ -218,6 +250,17 @@ class VerbContract(ContractBase):
         facts = within(10, backend.describe)
         assert facts["kind"]
         assert facts["url"] == store.url
+
+
+class _Reads:
+    """A file whose reading gives what no file should."""
+
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+
+    def read(self, size: int) -> Any:
+        """Give it."""
+        return self._answer
 
 
 def _as(kind: str, data: bytes, folder: Path) -> Any:

@@ -37,7 +37,7 @@ class BucketRecords:
         """Write a record if it is still as expected; see ``RecordArea.put``."""
         path, thing = self._paths.path(check_key(key)), f"record {key!r}"
         check_value(key, value)
-        mode: Any = "create" if expected is None else json.loads(expected)
+        mode = _mode(expected, thing)
         data = secrets.token_bytes(_NONCE_BYTES) + bytes(value)
         metadata = pack_facts(Facts("", "", key=key)) if self._paths.is_cut(path) else None
         try:
@@ -78,6 +78,20 @@ class BucketRecords:
             found = await self._bucket.head(path, thing=f"record at {path!r}")
             return read_facts(found.metadata, found.revision).key
         return None
+
+
+def _mode(expected: str | None, thing: str) -> Any:
+    """Read a revision as a conditional write wants it; what no store gave is one that nothing has."""
+    if expected is None:
+        return "create"
+    try:
+        told = json.loads(expected)
+    except ValueError:
+        told = None
+    known = isinstance(told, dict) and told and told.keys() <= {"e_tag", "version"}
+    if not known or not all(isinstance(value, str) for value in told.values()):
+        raise VersionConflict(thing, "it is not as expected", "Read it again and decide anew")
+    return told
 
 
 def _record(key: str, found: Found) -> Record:

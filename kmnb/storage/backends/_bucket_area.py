@@ -11,7 +11,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NoReturn
@@ -105,9 +105,11 @@ class BucketArea:
             await self._bucket.put(path, data, mode=mode, metadata=pack_facts(kept), thing=thing)
         except AlreadyExists:
             # A request that was sent again after a lost answer meets its own first success.
-            found = await self._bucket.head(path, thing=thing)
-            if read_facts(found.metadata, found.revision).identity != facts.identity:
-                raise
+            with suppress(ArtifactNotFound):  # whoever was faster may have been deleted since
+                found = await self._bucket.head(path, thing=thing)
+                if read_facts(found.metadata, found.revision).identity == facts.identity:
+                    return
+            raise
         except ArtifactNotFound:
             raise StoreUnavailable(thing, "the bucket does not exist", "Make the bucket, or check the URL") from None
 
@@ -141,7 +143,7 @@ class BucketArea:
     async def _known(self, key: str, info: ObjectInfo | None) -> ObjectInfo:
         """Facts without attributes: those of the caller where they are enough, else asked for."""
         if info is not None and info.identity is not None and info.size is not None:
-            return info
+            return replace(info, key=key)  # facts may be told under another name, as those of held copies are
         found = await self._bucket.head(self._paths.path(key), thing=f"artifact {key!r}")
         known = _told(key, found)
         same_object(known, info)

@@ -117,12 +117,13 @@ class Staged:
             try:
                 make_folders(folder)
                 (os.link if create_only else os.rename)(self.path, target)
-                sync_folder(folder)
-                return
+                break
             except FileNotFoundError:
                 # A deletion took the emptied folder away between the two calls; the staged file is still there.
                 if attempt == _RACES_MAX - 1 or not os.path.exists(self.path):
                     raise
+        with contextlib.suppress(FileNotFoundError):  # it was there, and somebody deleted it with its folder
+            sync_folder(folder)
 
     def discard(self) -> None:
         """Close, and remove the staged name where it is still there; twice is harmless."""
