@@ -46,7 +46,7 @@ def main(words: Sequence[str]) -> int:
         StoreError: The store cannot be opened, or a single sweep cannot list it.
     """
     from kmnb.frontends._forms import Form, HelpAsked
-    from kmnb.frontends._output import put_text
+    from kmnb.frontends._output import put_text, show
     from kmnb.frontends._outside import connect_still
 
     try:
@@ -56,7 +56,8 @@ def main(words: Sequence[str]) -> int:
     pause = None if given["every"] is None else seconds_of(given["every"])
     with connect_still(given["url"], **{name: given[name] for name in _PLACES}) as workspace:
         if given["explain"]:
-            return put_text(_explained(workspace, given["explain"], foreign=given["foreign"]).text)
+            answer = _explained(workspace, given["explain"], foreign=given["foreign"])
+            return show("sweep", answer, as_json=given["json"], arguments=given)
         if pause is None:
             return _once(workspace, given)
         while True:

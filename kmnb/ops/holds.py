@@ -18,7 +18,7 @@ from kmnb.core.keys import crew_prefix, escape, unescape
 from kmnb.core.metadata import Capability, ObjectInfo
 from kmnb.core.references import read_time
 from kmnb.errors import ArtifactNotFound, BadRequest, BoundExceeded, StoreUnavailable, VersionConflict
-from kmnb.ops.claims import wait_for_claims
+from kmnb.ops.claims import claimed, mark_of, wait_for_claims
 from kmnb.ops.context import Context
 from kmnb.ops.expiry import missing_error
 from kmnb.storage._protocols import ObjectArea
@@ -172,10 +172,12 @@ async def _write_hold(context: Context, hold: Hold) -> None:
 
 async def release_hold(context: Context, key: str) -> None:
     """Take a hold back; silent when there is none."""
-    hold = await find_hold(context, key)
-    if hold is not None and hold.copy is not None:
-        await context.backend.named.delete(hold.copy)
-    await context.backend.records.delete(hold_key(key))
+    async with claimed(context, [mark_of(key)]):
+        hold = await find_hold(context, key)
+        # A copy without its record is collected one day; a record without its copy would promise what is not there.
+        await context.backend.records.delete(hold_key(key))
+        if hold is not None and hold.copy is not None:
+            await context.backend.named.delete(hold.copy)
 
 
 async def find_hold(context: Context, key: str) -> Hold | None:

@@ -79,9 +79,9 @@ async def _ended_holds(context: Context, now: datetime) -> list[Leftover]:
                 present = await find_hold(context, held)
                 if present is not None and now < present.until:
                     return  # somebody holds it again
+                await context.backend.records.delete(key)
                 if present is not None and present.copy is not None:
                     await context.backend.named.delete(present.copy)
-                await context.backend.records.delete(key)
 
         detail = f"the hold of {hold.key} ended at {hold.until.isoformat(timespec='seconds')}"
         found.append(Leftover(Verdict(f"record:{key}", Reason.LEFTOVER, None, detail), remove))
@@ -220,6 +220,8 @@ async def collect_leftovers(context: Context, leftovers: list[Leftover]) -> tupl
     for leftover in leftovers:
         try:
             await leftover.remove()
+        except FileNotFoundError:
+            continue  # another sweep was faster
         except (KmnbError, OSError, TimeoutError) as error:
             failures.append(Failure(leftover.verdict.key, str(error)))
     return [leftover.verdict for leftover in leftovers], failures

@@ -188,9 +188,8 @@ async def carry_out(context: Context, verdicts: Iterable[Verdict]) -> tuple[list
 
 async def _again(context: Context, finder: ThreadFinder, batch: list[Verdict]) -> list[Verdict]:
     """Judge a batch anew by what the registry says of its threads now."""
-    names, revived = context.names, {}
+    names, revived, now = context.names, {}, await context.now()
     for thread in dict.fromkeys(finder.thread_of(verdict.key) for verdict in batch):
-        now = await context.now()
         key = record_key(names.namespace, names.crew, thread or "")
         entry, revision, _ = await read_entry(context, key)
         state = State.UNKNOWN if revision is None else _state(context, key, entry=entry, now=now)

@@ -198,6 +198,8 @@ def test_the_command_for_cron_jobs_says_it_too(doors: dict[str, Ask], stores: di
     assert told(json.loads(answer.out)) == told(doors["python"]("gc", dry_run=True))
     explained = python("-m", "kmnb", "sweep", "--url", stores["python"], "--explain", KEYS[0])
     assert explained.out == python("-m", "kmnb", "--url", stores["python"], "gc", "--explain", KEYS[0]).out
+    answer = python("-m", "kmnb", "sweep", "--url", stores["python"], "--json", "--explain", KEYS[0])
+    assert json.loads(answer.out) == doors["magic"]("gc", explain=KEYS[0])
     assert explained.out.split("\t")[:3] == [KEYS[0], "stays", "held"]
 
 
