@@ -25,6 +25,9 @@ HOLD_MAX_SECONDS = 90 * 24 * 3600
 EMBED_MAX_BYTES = 10_000_000
 """Largest artifact that an embed inlines, in bytes; a larger one becomes a typed reference."""
 
+LAYOUTS = ("kmnb", "agent-mesh", "adk")
+"""Layouts of named artifacts: kmnb's own, and those of the peers."""
+
 SETTINGS = Operation(
     "setting",
     "What can be set by call, environment or file.",
@@ -48,7 +51,7 @@ SETTINGS = Operation(
             "ignore",
             choices=("ignore", "reference", "embed"),
         ),
-        Param("layout", "text", "Layout of named artifacts.", "kmnb", choices=("kmnb", "agent-mesh", "adk")),
+        Param("layout", "text", "Layout of named artifacts.", "kmnb", choices=LAYOUTS),
         Param("inline_max_bytes", "integer", "Largest result that stays in the message.", INLINE_MAX_BYTES, minimum=0),
         Param("embed_max_bytes", "integer", "Largest artifact that an embed inlines.", EMBED_MAX_BYTES, minimum=0),
         Param("ttl_seconds", "number", "Age at which discussion artifacts expire.", float(TTL_SECONDS), minimum=1),

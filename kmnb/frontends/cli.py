@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kmnb.core.config import LAYOUTS
 from kmnb.core.describe import Operation, Param
 from kmnb.frontends._frontend import Frontend
 
@@ -28,6 +29,7 @@ _PLACES = (
     Param("app", "text", "App of named artifacts."),
     Param("user", "text", "User of named artifacts."),
     Param("session", "text", "Session of named artifacts."),
+    Param("layout", "text", "Layout of named artifacts; of a peer's store that peer's.", choices=LAYOUTS),
     Param("config", "text", "Configuration file."),
     Param("json", "flag", "Whether to print JSON.", default=False),
 )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kmnb.core.config import LAYOUTS
 from kmnb.core.describe import Operation, Param
 from kmnb.frontends._frontend import Frontend
-
-_LAYOUTS = ("kmnb", "agent-mesh", "adk")
 
 OPERATION = Operation(
     "migrate",
@@ -15,8 +14,8 @@ OPERATION = Operation(
     (
         Param("source", "text", "Store that is read.", required=True, positional=True),
         Param("target", "text", "Store that is written.", required=True, positional=True),
-        Param("layout_from", "text", "Layout of the source.", default="kmnb", choices=_LAYOUTS),
-        Param("layout_to", "text", "Layout of the target.", default="kmnb", choices=_LAYOUTS),
+        Param("layout_from", "text", "Layout of the source.", default="kmnb", choices=LAYOUTS),
+        Param("layout_to", "text", "Layout of the target.", default="kmnb", choices=LAYOUTS),
         Param("app", "text", "Only this application."),
         Param("user", "text", "Only this user of the application."),
         Param("session", "text", "Only this session of the user."),

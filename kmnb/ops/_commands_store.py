@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kmnb.core.answers import Answer, line, table
+from kmnb.core.config import LAYOUTS
 from kmnb.core.describe import Param
 from kmnb.core.display import size_text
 from kmnb.ops._command import ORIGIN, REF, SOURCE, command, some_of, word
@@ -24,6 +25,7 @@ _ORIGIN_NAMES = ("tool", "agent", "thread", "media_type")
     Param("app", "text", "App of named artifacts."),
     Param("user", "text", "User of named artifacts."),
     Param("session", "text", "Session of named artifacts."),
+    Param("layout", "text", "Layout of named artifacts; of a peer's store that peer's.", choices=LAYOUTS),
 )
 async def connect(workspace: Any, given: Mapping[str, Any]) -> Answer:
     """Tell where a workspace stands. Opening it is the front end's part."""

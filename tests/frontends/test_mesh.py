@@ -11,6 +11,7 @@ import kmnb
 from kmnb.errors import BadRequest, StoreDenied
 from kmnb.frontends._mesh import translate
 from kmnb.frontends._settings import resolve
+from kmnb.frontends.cli import main
 
 
 def block(**service: Any) -> dict[str, Any]:
@@ -155,3 +156,18 @@ def test_the_peers_configuration_opens_the_peers_store(tmp_path: Path) -> None:
     config |= block(type="filesystem", base_path=str(tmp_path))
     with kmnb.connect(user="ann", session="s1", config=config) as ws:
         assert ws.load("r.txt").head(1).values == ["of the peer"]
+
+
+def test_command_line_and_magics_open_the_peers_store(
+    shell: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = tmp_path / "base"
+    (base / "shop/ann/s1/r.txt").mkdir(parents=True)
+    (base / "shop/ann/s1/r.txt/0").write_text("of the peer\n")
+    (base / "shop/ann/s1/r.txt/0.meta").write_text('{"mime_type": "text/plain"}')
+    places = f"{base.as_uri()} --layout agent-mesh --app shop --user ann --session s1"
+    assert main(["--url", *places.split(), "versions", "r.txt"]) == 0
+    assert capsys.readouterr().out == "0\n"
+    shell.run_line_magic("artifact", f"connect {places}")
+    assert shell.run_line_magic("artifact", "load r.txt").head(1).values == ["of the peer"]
+    assert main(["--layout", "none", "filenames"]) == 2

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from kmnb.core.config import LAYOUTS
 from kmnb.core.peer_names import OWN_FOLDER
 from kmnb.errors import BadRequest, NotSupported
 from kmnb.storage._protocols import Backend
@@ -22,10 +23,7 @@ from kmnb.storage.layouts._mesh_folder import MeshFolder
 from kmnb.storage.layouts._objects import ObjectShelf
 from kmnb.storage.layouts._shelf import Shelf
 
-__all__ = ["LAYOUTS", "LayoutBackend", "open_layout"]
-
-LAYOUTS = ("kmnb", "agent-mesh", "adk")
-"""Layouts of named artifacts."""
+__all__ = ["LayoutBackend", "open_layout"]
 
 Opener = Callable[[str, Mapping[str, Any]], Awaitable[Backend]]
 
