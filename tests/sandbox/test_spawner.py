@@ -29,6 +29,37 @@ def test_the_spawner_imports_little() -> None:
     assert len(told) < 120
 
 
+REFUSED = """
+import json, os, socket, sys
+sys.path.insert(0, sys.argv[1])
+from kmnb.sandbox.inner import messages
+from kmnb.sandbox.inner.spawner import Spawner
+from kmnb.sandbox.inner.users import Users
+
+class Refusing:
+    contained, name = True, "refusing"
+    def fork(self):
+        raise OSError(11, "no more processes")
+
+ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+users = Users(53000)
+spawner = Spawner(theirs, Refusing(), users)
+before = len(os.listdir("/proc/self/fd"))
+for number in range(200):
+    messages.send(ours, {"op": "run", "id": number, "limits": {}}, [os.open("/dev/null", os.O_RDONLY)])
+    spawner.step()
+    told, _ = messages.receive(ours)
+    assert (told["op"], told["id"], spawner.runs, users.taken) == ("ended", number, [], set())
+print(told["error"], len(os.listdir("/proc/self/fd")) - before - 200)
+"""
+
+
+def test_a_fork_that_is_refused_ends_its_run_and_not_the_spawner() -> None:
+    command = [sys.executable, "-I", "-S", "-c", REFUSED, str(Path(__file__).parents[2])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    assert done.stdout == "[Errno 11] no more processes 0\n", done.stderr
+
+
 @record(slots=True)
 class Example:
     first: int

@@ -48,11 +48,15 @@ class Flat:
         """``flat`` or ``plain``."""
         return "flat" if self.filtered else "plain"
 
+    def fork(self) -> int:
+        """Make a fresh child: 0 in it, else its number."""
+        return os.fork()
+
     def work(self, sock: socket.socket, user: int | None) -> NoReturn:
         """Prepare in a fresh child, wait for a job, and become its program."""
         os.setsid()
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL, "pdeathsig")
-        messages.send(sock, {"pid": os.getpid()})
+        messages.send(sock, {"leads": True})
         ruleset = self._common_rules() if self.abi else None
         told = messages.receive(sock)
         if told is None:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import struct
 
 from kmnb.sandbox.inner.syscalls import number
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_held = ctypes.PyDLL(None, use_errno=True)
+_NONE = [ctypes.c_ulong(0)] * 4
+# Declared once, plain numbers need no wrapping at each of the many calls before a program.
+_libc.prctl.argtypes = (ctypes.c_int, *[ctypes.c_ulong] * 4)
 
 NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
 RDONLY, NOSUID, NODEV, NOEXEC, REMOUNT, BIND, REC, PRIVATE = 0x1, 0x2, 0x4, 0x8, 0x20, 0x1000, 0x4000, 0x40000
@@ -35,13 +40,37 @@ def syscall(name: str, *arguments: object) -> int:
 
 def prctl(option: int, value: int, what: str) -> int:
     """Change something of the calling process."""
-    arguments = (ctypes.c_ulong(one) for one in (value, 0, 0, 0))
-    return check(_libc.prctl(option, *arguments), what)
+    return check(_libc.prctl(option, value, 0, 0, 0), what)
 
 
 def unshare(flags: int, what: str) -> None:
     """Leave some namespaces for new ones."""
     check(_libc.unshare(flags), what)
+
+
+def fork_into(namespaces: int) -> int:
+    """Fork into new namespaces, as ``os.fork`` does otherwise; the child is the init of its own processes.
+
+    One step where ``unshare`` needs a process between, which then has to end and to be waited for. The interpreter is
+    told of it as of every fork; the C library is not, so the child must do no more than prepare, fork and wait.
+
+    Args:
+        namespaces: Kinds of namespaces, at least that of processes.
+
+    Returns:
+        0 in the child, else its number.
+    """
+    ctypes.pythonapi.PyOS_BeforeFork()
+    # With the interpreter's lock held: a thread that takes it meanwhile would not exist in the child.
+    pid = int(_held.syscall(ctypes.c_long(number("clone") or 0), ctypes.c_ulong(namespaces | signal.SIGCHLD), *_NONE))
+    code = ctypes.get_errno()
+    if pid == 0:
+        ctypes.pythonapi.PyOS_AfterFork_Child()
+        return 0
+    ctypes.pythonapi.PyOS_AfterFork_Parent()
+    if pid < 0:
+        raise OSError(code, f"namespaces: {os.strerror(code)}")
+    return pid
 
 
 def mount(source: str, target: str, *, kind: str | None = None, flags: int = 0, data: str | None = None) -> None:
@@ -70,7 +99,7 @@ def pivot_root(new: str, old: str) -> None:
 def drop_bounding_capabilities() -> None:
     """Make sure that no program that is started later can get a capability; needs CAP_SETPCAP."""
     for capability in range(64):
-        if _libc.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(capability), *[ctypes.c_ulong(0)] * 3) < 0:
+        if _libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
             return
 
 
@@ -82,16 +111,14 @@ def drop_capabilities() -> None:
 
 def no_new_privileges() -> None:
     """Let no set-uid program give the calling process more than it has."""
-    arguments = (ctypes.c_ulong(one) for one in (1, 0, 0, 0))
-    check(_libc.prctl(PR_SET_NO_NEW_PRIVS, *arguments), "no_new_privs")
+    prctl(PR_SET_NO_NEW_PRIVS, 1, "no_new_privs")
 
 
 def install_filter(program: bytes) -> None:
     """Have every later system call judged by a seccomp program."""
     code = ctypes.create_string_buffer(program, len(program))
-    header = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
-    call = (ctypes.c_ulong(SECCOMP_MODE_FILTER), ctypes.create_string_buffer(header, len(header)))
-    check(_libc.prctl(PR_SET_SECCOMP, *call, ctypes.c_ulong(0), ctypes.c_ulong(0)), "seccomp")
+    header = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code)), 16)
+    check(_libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(header), 0, 0), "seccomp")
 
 
 class CommandLine:

@@ -1,7 +1,7 @@
 """Isolation by namespaces: own processes, network, mounts and a private root in memory.
 
-The first process inside is its init: it builds the root, waits for a job, and then only watches over the program,
-which runs as its child. When init ends, the kernel ends everything in there.
+The first process inside, forked right into them, is their init: it builds the root, waits for a job, and then only
+watches over the program, which runs as its child. When init ends, the kernel ends everything in there.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 HOME, ARTIFACTS, OUTPUT, KERNEL = "/sandbox", "/artifacts", "/sandbox/out", "/sandbox-kernel"
 SHARED_MEMORY_MIB, ROOT_MIB = 16, 4
 LOCKED = linux.RDONLY | linux.NOSUID | linux.NODEV
+_OUTSIDE = os.getuid(), os.getgid()
+"""Who the spawner is; inside, before the map is written, nobody has a number."""
 ALL = linux.NEWNS | linux.NEWPID | linux.NEWNET | linux.NEWIPC | linux.NEWUTS
 
 
@@ -46,11 +48,19 @@ class Namespaces:
             {kernel: assemble(rules(Profile(contained=True, kernel=kernel))) for kernel in (False, True)}
         )
 
+    def fork(self) -> int:
+        """Make a fresh child, the init of namespaces of its own: 0 in it, else its number."""
+        # Root needs no user namespace: it takes a user of its own for the program instead.
+        return linux.fork_into(ALL if os.getuid() == 0 else ALL | linux.NEWUSER)
+
     def work(self, sock: socket.socket, user: int | None) -> NoReturn:
         """Prepare in a fresh child, wait for a job, and become its program."""
-        _enter(sock)
+        _enter()
         _build_root(self.places)
-        job = _await_job(sock)
+        told = messages.receive(sock)
+        if told is None:
+            os._exit(0)
+        job = Job.take(*told)
         _finish_root(job, user)
         pid = os.fork()
         if pid:
@@ -69,38 +79,19 @@ class Namespaces:
         program.become(job, variables, library=self.places.library, sockets=KERNEL)
 
 
-def _enter(sock: socket.socket) -> None:
-    """Leave all namespaces for new ones and return as the init of the new ones."""
-    user, group = os.getuid(), os.getgid()
-    # Root needs no user namespace: it takes a user of its own for the program instead.
-    linux.unshare(ALL if user == 0 else ALL | linux.NEWUSER, "namespaces")
+def _enter() -> None:
+    """Begin as the init of the namespaces."""
+    # With the spawner all ends; should it have gone before this, its socket is at its end and no job comes.
+    linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL, "pdeathsig")
+    user, group = _OUTSIDE
     if user != 0:
         # Of a process that is not dumpable, these files belong to root.
         linux.prctl(linux.PR_SET_DUMPABLE, 1, "dumpable")
         _write("/proc/self/setgroups", "deny")
         _write("/proc/self/uid_map", f"{user} {user} 1")
         _write("/proc/self/gid_map", f"{group} {group} 1")
-    pid = os.fork()
-    if pid:
-        messages.send(sock, {"pid": pid})
-        os._exit(0)
     # The program must not read the spawner's memory through /proc/1.
     linux.prctl(linux.PR_SET_DUMPABLE, 0, "dumpable")
-
-
-def _await_job(sock: socket.socket) -> Job:
-    """Wait for a job, and until the spawner has become the parent, so that it is its death that counts."""
-    job, adopted = None, False
-    while job is None or not adopted:
-        told = messages.receive(sock)
-        if told is None:
-            os._exit(0)
-        if "adopted" in told[0]:
-            adopted = True
-            linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL, "pdeathsig")
-        else:
-            job = Job.take(*told)
-    return job
 
 
 def _build_root(places: Places) -> None:

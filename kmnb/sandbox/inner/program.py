@@ -29,8 +29,11 @@ def write_source(job: Job, sockets: str = "") -> None:
     if job.mode == "kernel":
         return
     fd = os.open(job.filename, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(fd, "wb") as file:
-        file.write(job.text(sockets))
+    # Without a file object: its class is memory that this fork would be the first to touch.
+    left = memoryview(job.text(sockets))
+    while left:
+        left = left[os.write(fd, left) :]
+    os.close(fd)
 
 
 def become(job: Job, variables: dict[str, str], *, library: tuple[str, ...], sockets: str = "") -> NoReturn:

@@ -41,6 +41,9 @@ class Engine(Protocol):
     def name(self) -> str:
         """Its name in Outcomes."""
 
+    def fork(self) -> int:
+        """Make a fresh child: 0 in it, else its number. Raises OSError where that is refused."""
+
     def work(self, sock: socket.socket, user: int | None) -> None:
         """Prepare in a fresh child, wait for a job, and become its program. Never returns."""
 
@@ -55,10 +58,10 @@ class Run:
     """What isolates it."""
     user: int | None
     """Its own user, where the spawner is root."""
-    first_pid: int
-    """The child that was forked; with namespaces it makes way for their init."""
-    pid: int | None = None
-    """Process that stands for all: the namespaces' init, or the leader of the group."""
+    child: int
+    """The child that was forked, and that stands for all: the namespaces' init, or the leader of the group."""
+    leads: bool = False
+    """Whether it is that already: a child without namespaces has to begin its group first."""
     number: int | None = None
     """The server's number of the job; None while it waits for one."""
     limits: dict[str, Any] = field(default_factory=dict)
@@ -105,14 +108,13 @@ class Run:
 
     def kill(self) -> bool:
         """Send SIGKILL to all of it, and tell whether anything was there to take it."""
-        target = self.pid or self.first_pid
         if self.gone and self.engine.contained:
             return False
         try:
-            if self.engine.contained or self.pid is None:
-                os.kill(target, signal.SIGKILL)
+            if self.engine.contained or not self.leads:
+                os.kill(self.child, signal.SIGKILL)
             else:
-                os.killpg(target, signal.SIGKILL)
+                os.killpg(self.child, signal.SIGKILL)
         except ProcessLookupError:
             return False
         except PermissionError:
@@ -142,8 +144,8 @@ class Run:
         with contextlib.suppress(ProcessLookupError):
             if self.program is not None:
                 signal.pidfd_send_signal(self.program, number)
-            elif self.pid is not None and not self.gone and not self.engine.contained:
-                os.kill(self.pid, number)
+            elif self.leads and not self.gone and not self.engine.contained:
+                os.kill(self.child, number)
 
     def close(self) -> None:
         """Close what the spawner holds of it."""

@@ -70,7 +70,8 @@ class Spawner:
         while self.open:
             # Only while nothing runs: preparing would take the processor from the run that just began.
             if self.spare is None and prepare and not self.runs:
-                self.spare = self._fork()
+                with contextlib.suppress(OSError):
+                    self.spare = self._fork()
             self.step()
         for run in [*self.runs, *([self.spare] if self.spare else [])]:
             run.end("interrupt")
@@ -119,7 +120,11 @@ class Spawner:
     def _fork(self) -> Run:
         user = self.users.take()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        pid = os.fork()
+        try:
+            pid = self.engine.fork()
+        except OSError:
+            self.users.give_back(user)  # the sockets close with their last names
+            raise
         if pid == 0:
             ours.close()
             raise Become(lambda: self._live(theirs, user))
@@ -152,12 +157,11 @@ class Spawner:
                 run.sock.close()
                 return
             message, descriptors = told
-            if "pid" in message:
-                run.pid = message["pid"]
+            run.leads = run.leads or "leads" in message
             if "started" in message:
                 run.started_at = time.monotonic()
                 # Should the spawner be killed, the server knows which group is left.
-                group = None if run.engine.contained else run.pid
+                group = None if run.engine.contained else run.child
                 self._tell({"op": "started", "id": run.number, "group": group, "folder": run.folder})
             if descriptors:
                 run.program, *rest = descriptors
@@ -174,22 +178,15 @@ class Spawner:
                 return
             if ended is None:
                 return
-            run = next((one for one in self._all() if ended.si_pid in (one.pid, one.first_pid)), None)
-            if run is not None and run.sock.fileno() >= 0:
-                self._hear(run)
-            stands_for_all = run is not None and ended.si_pid == (run.pid or run.first_pid)
-            if run is not None and stands_for_all:
+            run = next((one for one in self._all() if ended.si_pid == one.child), None)
+            if run is not None:
+                if run.sock.fileno() >= 0:
+                    self._hear(run)
                 run.kill()
                 run.ended_at = run.ended_at or time.monotonic()
                 run.gone = True
             _, status = os.waitpid(ended.si_pid, 0)
-            if run is None:
-                continue
-            if not stands_for_all:
-                # The child between is gone: the namespaces' init is ours now.
-                with contextlib.suppress(OSError):
-                    messages.send(run.sock, {"adopted": True})
-            elif run.status is None:
+            if run is not None and run.status is None:
                 run.status = os.waitstatus_to_exitcode(status)
 
     def _judge(self) -> None:
@@ -213,8 +210,8 @@ class Spawner:
     def _look(self) -> None:
         everyone = watch.processes()
         for run in self.runs:
-            if run.pid is not None and run.ended_at is None:
-                pids = watch.members(run.pid, everyone, contained=run.engine.contained)
+            if run.ended_at is None:
+                pids = watch.members(run.child, everyone, contained=run.engine.contained)
                 passed = watch.excess(
                     run.limits, pids, everyone=everyone, folders=[one for one in (run.folder, run.sockets) if one]
                 )
@@ -278,7 +275,14 @@ class Spawner:
 
     def _start(self, message: dict[str, Any], descriptors: list[int]) -> None:
         """Give a job to a worker."""
-        run, self.spare = self.spare or self._fork(), None
+        try:
+            run, self.spare = self.spare or self._fork(), None
+        except OSError as error:
+            told = {"status": None, "reason": "setup", "error": str(error), "folder": None, "seconds": 0.0}
+            self._tell({"op": "ended", "id": message["id"], **told})
+            for descriptor in descriptors:
+                os.close(descriptor)
+            return
         run.number, run.limits, run.given_at = message["id"], message["limits"], time.monotonic()
         if not self.runs:
             # Nothing was watched until now; a look goes over the whole machine and would delay the run that begins.
