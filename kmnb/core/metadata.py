@@ -47,6 +47,8 @@ class Capability(StrEnum):
 
     TTL = "ttl"
     """The store itself deletes what is older than a time."""
+    LIFECYCLE = "lifecycle"
+    """The store may have rules by which it deletes what is old; whether it has them is not known from here."""
     RANGE = "range"
     """A range read moves about the bytes asked for."""
     WATCH = "watch"

@@ -124,7 +124,7 @@ async def hold(workspace: Any, given: Mapping[str, Any]) -> Answer:
     held = await find_hold(workspace.context, artifact.key)
     until = "" if held is None else f" until {held.until.isoformat(timespec='seconds')}"
     copied = held is not None and held.copy is not None
-    note = "; its bytes were copied, since the server removes the original at its TTL" if copied else ""
+    note = "; its bytes were copied, since the store may remove the original at its TTL" if copied else ""
     told = {"key": artifact.key, "reason": given["reason"], "until": held and held.until, "copied": copied}
     return line(f"{artifact.key} is held{until}: {given['reason']}{note}", told)
 

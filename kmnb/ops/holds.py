@@ -115,7 +115,8 @@ async def hold_artifact(
         )
     until = await context.now() + timedelta(seconds=length)
     hold = Hold(info.key, reason[:REASON_MAX_CHARS], until, context.names.user)
-    if Capability.TTL in context.backend.capabilities and area is not context.backend.named:
+    removes = {Capability.TTL, Capability.LIFECYCLE} & context.backend.capabilities
+    if removes and area is not context.backend.named:
         hold = replace(hold, copy=f"{COPIES}/{_digest(info.key)}")
     try:
         await _secure(context, area, hold)

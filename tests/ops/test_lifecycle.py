@@ -13,7 +13,7 @@ import pytest
 import kmnb
 from kmnb._bridge import run
 from kmnb.core.lifecycle import lifecycle_rule
-from kmnb.errors import NotSupported, StoreDenied, StoreError, StoreUnavailable
+from kmnb.errors import ArtifactNotFound, NotSupported, StoreDenied, StoreError, StoreUnavailable
 from kmnb.ops.workspace import Workspace
 from kmnb.storage.backends import _s3_rules
 from kmnb.storage.backends._s3_rules import S3Rules
@@ -61,6 +61,25 @@ def test_the_rules_are_applied_beside_those_of_others_and_can_be_read_back(s3: W
         f"{top}/discussions/": 2, f"{top}/parts/discussions/": 3, f"{top}/facts/discussions/": 3, f"{top}/parts/": None,
     }  # fmt: skip
     assert ours[f"{top}/parts/"]["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 2}
+
+
+def test_a_hold_outlives_the_stores_own_rule(s3: Workspace) -> None:
+    art, other = s3.put(LARGE, tool="x"), s3.put("small", tool="x")
+    art.hold("audit")
+    reference = art.envelope()
+    backend: Any = s3.context.backend
+    top, raw = backend._prefix, backend._bucket._store
+    paths = [str(meta["path"]).removeprefix(top) for page in obstore.list(raw, prefix=top.rstrip("/")) for meta in page]
+    for path in expired_paths(paths):
+        obstore.delete(raw, top + path)
+    with pytest.raises(ArtifactNotFound):
+        s3.get(other.key)
+    for handle in (s3.get(art.key), s3.get(reference)):
+        assert handle.read(0, len(LARGE)) == LARGE
+    assert str(s3.sweep().explain(art.key).reason) == "held"  # type: ignore[union-attr]
+    art.release()
+    with pytest.raises(ArtifactNotFound):
+        s3.get(art.key)
 
 
 def test_a_request_is_signed_as_the_stores_own_library_signs_it(monkeypatch: pytest.MonkeyPatch) -> None:

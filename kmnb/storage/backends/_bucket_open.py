@@ -61,7 +61,7 @@ async def open_bucket(store: Any, url: StoreUrl, *, connect_seconds: Any = CONNE
         StoreDenied: It refuses the credentials.
     """
     bucket = Bucket(store, str(url))
-    can = frozenset({Capability.RANGE, Capability.DURABLE, Capability.CROSS_PROCESS})
+    can = frozenset({Capability.RANGE, Capability.DURABLE, Capability.CROSS_PROCESS, Capability.LIFECYCLE})
     prefix = f"{url.path}/" if url.path else ""
     backend = BucketBackend(bucket, prefix, metadata_bytes=METADATA_BYTES, capabilities=can)
     try:
