@@ -38,6 +38,17 @@ def test_a_run_reads_the_artifacts_that_it_names_and_proves_its_number(ws: Any) 
     assert not contract.check("There are 4 pods.", [outcome.receipt], strict=True).ok
 
 
+def test_numbers_of_slices_are_quoted_from_the_receipts_that_they_carry(ws: Any) -> None:
+    pods = ws.put("ns,restarts\n" + "web,17\n" * 23, tool="pods", media_type="text/csv")
+    text = "There are 23 pods with 17 restarts each."
+    asked = [pods.count(), pods.head(3)]
+    for receipts in (asked, [one.receipt for one in asked], [json.dumps(one.receipt) for one in asked]):
+        assert [one.status for one in contract.check(text, receipts).numbers] == ["quoted", "quoted"]
+        strict = contract.check(text, receipts, strict=True)
+        assert [one.status for one in strict.numbers] == ["quoted", "unbacked"]
+        assert pods.digest in strict.numbers[0].evidence
+
+
 def test_without_artifacts_the_open_turn_is_read_and_an_empty_list_is_none(ws: Any) -> None:
     one, two = ws.put("a\n", tool="pods"), ws.put("b\nc\n", tool="pods")
     with ws.turn([one, two]):
