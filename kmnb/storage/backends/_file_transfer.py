@@ -40,11 +40,6 @@ class Writer:
         self._thing = f"artifact {key!r}"
         self._begun = False
 
-    @property
-    def size(self) -> int:
-        """Bytes so far."""
-        return self._tally.size
-
     def _taken(self) -> AlreadyExists:
         return AlreadyExists(self._thing, "the key is taken", "Choose another key")
 
@@ -72,15 +67,16 @@ class Writer:
             AlreadyExists: The path is taken already.
             StoreError: The disk is full, or another trouble of it.
         """
-        if len(block) < PARALLEL_BYTES:
-            await in_thread(partial(self._both, block))
-        else:
+        if len(block) >= PARALLEL_BYTES:
             await in_threads(partial(self._append, block), partial(self._tally.feed, block))
+        elif block:
+            await in_thread(partial(self._both, block))
 
-    async def publish(self, attributes: Mapping[str, str]) -> ObjectInfo:
+    async def publish(self, last: bytes | memoryview, attributes: Mapping[str, str]) -> ObjectInfo:
         """Give the object its name, durably.
 
         Args:
+            last: Its last bytes.
             attributes: What is kept with it.
 
         Returns:
@@ -89,9 +85,13 @@ class Writer:
         Raises:
             AlreadyExists: Somebody else was faster.
         """
-        return await in_thread(partial(self._publish, attributes))
+        if len(last) >= PARALLEL_BYTES:
+            await self.write(last)
+            last = b""
+        return await in_thread(partial(self._publish, last, attributes))
 
-    def _publish(self, attributes: Mapping[str, str]) -> ObjectInfo:
+    def _publish(self, last: bytes | memoryview, attributes: Mapping[str, str]) -> ObjectInfo:
+        self._both(last)
         tail, footer = self._tally.tail(attributes, time.time_ns())
         self._append(tail)
         with disk_errors(self._thing):

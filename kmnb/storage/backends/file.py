@@ -20,7 +20,7 @@ from kmnb.errors import BadRequest, DigestMismatch, StoreUnavailable
 from kmnb.storage._keys import check_key, check_prefix
 from kmnb.storage._protocols import Attributes, Progress, Remnant, Source
 from kmnb.storage._ranges import check_range, same_object
-from kmnb.storage._source import blocks, final_attributes, known_size
+from kmnb.storage._source import blocks, final_attributes, is_fixed, known_size
 from kmnb.storage._threads import in_thread
 from kmnb.storage._urls import split_url, take_options
 from kmnb.storage.backends import _file_disk as disk
@@ -51,14 +51,17 @@ class FileArea:
     ) -> ObjectInfo:
         """Store an object durably; see ``ObjectArea.put``."""
         writer = Writer(self._staging, self._path(key), key=key, create_only=create_only)
-        total = known_size(source)
+        total, size, last = known_size(source), 0, memoryview(b"")
         try:
             async with aclosing(blocks(source)) as walk_source:
                 async for block in walk_source:
-                    await writer.write(block)
+                    await writer.write(last)
+                    # The last block goes to the disk with what follows it: a small object enters a thread once.
+                    last = memoryview(block if is_fixed(block) else bytes(block))
+                    size += len(last)
                     if progress is not None:
-                        progress(writer.size, total)
-            return await writer.publish(final_attributes(attributes))
+                        progress(size, total)
+            return await writer.publish(last, final_attributes(attributes))
         finally:
             await writer.close()
 
