@@ -79,4 +79,17 @@ async def resolve(workspace: Any, given: Mapping[str, Any]) -> Answer:
     return text_answer("resolved", str(found), {"text": str(found), "parts": found.parts, "problems": problems})
 
 
-COMMANDS = (publish, discussion, project, resolve)
+@command(
+    "unfence",
+    "Save the fenced artifact blocks of a text, and give the text without them.",
+    word("text", "The text, with blocks between «««save_artifact: … and »»»."),
+    effect="write",
+)
+async def unfence(workspace: Any, given: Mapping[str, Any]) -> Answer:
+    """Save blocks."""
+    found = await workspace.unfence_async(given["text"])
+    problems = [{"problem": one} for one in found.problems]
+    return text_answer("saved", str(found), {"text": str(found), "parts": found.parts, "problems": problems})
+
+
+COMMANDS = (publish, discussion, project, resolve, unfence)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 from kmnb._bridge import blocking, bridge, bridged, run
 from kmnb.errors import BadRequest
 from kmnb.ops.context import Context
+from kmnb.ops.fences import Blocks
 from kmnb.ops.handle import Artifact
 from kmnb.ops.pins import load_pinned
 
@@ -96,8 +97,50 @@ class ProjectFace:
             raise _no_text(text)
         return _pieces_async(resolver, text)
 
+    @overload
+    def unfence(self, text: str) -> Resolved: ...  # type: ignore[overload-overlap]
+    @overload
+    def unfence(self, text: Iterable[str]) -> Iterator[Resolved]: ...
+    def unfence(self, text: str | Iterable[str]) -> Resolved | Iterator[Resolved]:
+        """Save the fenced blocks of what a model writes, and give the text without them.
 
-def _pieces(resolver: Resolver, source: Iterable[str]) -> Iterator[Resolved]:
+        A block begins with a line ``«««save_artifact: filename="…" mime_type="…" description="…" tags="…"`` and ends
+        with ``»»»``; what stands between is the next version of that name. A block without its end becomes text again.
+
+        Args:
+            text: A text, or a stream of pieces of it; a block may be cut anywhere.
+
+        Returns:
+            The text, a ``str`` whose ``parts`` tell how far each block is, in the peer's shape, and in the end its
+            version; ``problems`` are the texts that stand for blocks that could not be saved.
+
+        Raises:
+            BadRequest: Neither text nor a stream of texts.
+        """
+        blocks = Blocks(self.context)
+        if isinstance(text, str):
+            return run(blocks.whole(text))
+        if not isinstance(text, Iterable) or isinstance(text, bytes | bytearray | memoryview):
+            raise _no_text(text)
+        return _pieces(blocks, text)
+
+    @overload
+    def unfence_async(self, text: str) -> Coroutine[Any, Any, Resolved]: ...  # type: ignore[overload-overlap]
+    @overload
+    def unfence_async(self, text: AsyncIterable[str] | Iterable[str]) -> AsyncIterator[Resolved]: ...
+    def unfence_async(
+        self, text: str | AsyncIterable[str] | Iterable[str]
+    ) -> Coroutine[Any, Any, Resolved] | AsyncIterator[Resolved]:
+        """Twin of :meth:`unfence`: a coroutine for a text, an async iterator for a stream; safe on any loop."""
+        blocks = Blocks(self.context)
+        if isinstance(text, str):
+            return bridge(blocks.whole(text))
+        if isinstance(text, bytes | bytearray | memoryview) or not isinstance(text, AsyncIterable | Iterable):
+            raise _no_text(text)
+        return _pieces_async(blocks, text)
+
+
+def _pieces(resolver: Resolver | Blocks, source: Iterable[str]) -> Iterator[Resolved]:
     for text in source:
         piece = run(resolver.feed(_checked(text)))
         if piece or piece.parts:
@@ -107,7 +150,9 @@ def _pieces(resolver: Resolver, source: Iterable[str]) -> Iterator[Resolved]:
         yield last
 
 
-async def _pieces_async(resolver: Resolver, source: AsyncIterable[str] | Iterable[str]) -> AsyncIterator[Resolved]:
+async def _pieces_async(
+    resolver: Resolver | Blocks, source: AsyncIterable[str] | Iterable[str]
+) -> AsyncIterator[Resolved]:
     if isinstance(source, AsyncIterable):
         async for text in source:
             piece = await bridge(resolver.feed(_checked(text)))
