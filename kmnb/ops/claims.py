@@ -19,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 from kmnb.core.references import read_time
 from kmnb.errors import KmnbError
 from kmnb.ops.context import Context
+from kmnb.ops.holders import holder_name, is_dead
 
 CLAIMS = "claims"
 """First segment of the records of claims."""
@@ -55,7 +56,7 @@ async def claimed(context: Context, marks: Collection[str]) -> AsyncIterator[flo
     name = f"{CLAIMS}/{secrets.token_hex(16)}"
     deadline = time.monotonic() + CLAIM_SECONDS / 2
     until = await context.now() + timedelta(seconds=CLAIM_SECONDS)
-    value = json.dumps({"until": until.isoformat(), "of": list(marks)}).encode()
+    value = json.dumps({"until": until.isoformat(), "of": list(marks), "by": holder_name()}).encode()
     await context.backend.records.put(name, value, expected=None)
     try:
         yield deadline
@@ -87,7 +88,7 @@ async def _claims(context: Context) -> AsyncIterator[tuple[str, datetime, frozen
 
 
 def _read(raw: bytes) -> tuple[datetime, frozenset[str]]:
-    """Give the end and the marks of a claim; a damaged one has ended."""
+    """Give the end of a claim and what it still stands for; a damaged one has ended."""
     try:
         value = json.loads(raw)
     except (ValueError, RecursionError):
@@ -95,4 +96,7 @@ def _read(raw: bytes) -> tuple[datetime, frozenset[str]]:
     facts: Mapping[str, object] = value if isinstance(value, Mapping) else {}
     marks = facts.get("of")
     known = frozenset(mark for mark in marks if isinstance(mark, str)) if isinstance(marks, list) else frozenset()
+    if is_dead(str(facts.get("by", ""))):
+        # It deletes nothing any more, so nobody needs to wait for it.
+        known = frozenset()
     return read_time(facts.get("until")) or datetime.min.replace(tzinfo=UTC), known

@@ -58,12 +58,23 @@ def started_at(process: int) -> float | None:
 
 def is_running(holder: str) -> bool:
     """Whether a holder is another process of this machine that still runs; False where that cannot be known."""
+    process, started = _on_this_machine(holder)
+    return process not in (None, os.getpid()) and _started(process or 0) == started
+
+
+def is_dead(holder: str) -> bool:
+    """Whether a holder is a process of this machine that ended; False where that cannot be known."""
+    process, started = _on_this_machine(holder)
+    return process is not None and _started(process) != started
+
+
+def _on_this_machine(holder: str) -> tuple[int | None, str]:
+    """Give the number of a holder's process and its start; None for another machine, or another start of this one."""
     host, _, rest = holder.partition(":")
     boot, _, rest = rest.partition(":")
     process, _, started = rest.partition(":")
-    if (host, boot) != (socket.gethostname(), _boot()) or not process.isdigit() or not started:
-        return False
-    return int(process) != os.getpid() and _started(int(process)) == started
+    known = (host, boot) == (socket.gethostname(), _boot()) and process.isascii() and process.isdigit() and started
+    return (int(process), started) if known else (None, "")
 
 
 def keep_awake(context: Context) -> None:

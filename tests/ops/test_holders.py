@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import kmnb
-from kmnb.ops.holders import holder_name, is_running
+from kmnb.ops.holders import holder_name, is_dead, is_running
 
 SHORT = {"sweep_on_connect": False, "lease_seconds": 1, "grace_seconds": 0}
 
@@ -34,11 +34,15 @@ def test_a_process_is_known_by_its_number_and_its_start() -> None:
         assert not is_running(f"{host}:{boot}:{child.pid}:1")
         assert not is_running(f"elsewhere:{boot}:{child.pid}:{started}")
         assert not is_running(own)
+        assert not is_dead(own)
+        assert not is_dead(theirs)
+        assert not is_dead(f"elsewhere:{boot}:{child.pid}:1")
         for text in ("", ":::", "a:b:c:d", f"{host}:{boot}:{os.getpid()}:"):
             assert not is_running(text)
     finally:
         child.communicate(timeout=10)
     assert not is_running(theirs)
+    assert is_dead(theirs)
 
 
 def test_a_sleeping_holder_keeps_its_thread_and_a_dead_one_does_not(shared_url: str, names: dict[str, str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable
 from itertools import count
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from kmnb._bridge import run
 from kmnb.errors import ArtifactNotFound, BadRequest, BoundExceeded
+from kmnb.ops.holders import holder_name
 from kmnb.ops.sweeping import sweep
 from kmnb.ops.workspace import Workspace
 from tests.ops.conftest import Clock
@@ -162,6 +164,12 @@ def test_a_killed_sweep_delays_holds_of_its_own_objects_only_and_its_claim_goes(
     value = json.dumps({"until": clock().isoformat(), "of": [claims.mark_of(art.key)]}).encode()
     run(ws.context.backend.records.put("claims/killed", value, expected=None))
     run(ws.context.backend.records.put("claims/damaged", b"[", expected=None))
+    began = time.monotonic()
+    ended = [*holder_name().split(":")[:2], "1", "7"]
+    by_dead = json.dumps({"until": clock().isoformat(), "of": [claims.mark_of(other.key)], "by": ":".join(ended)})
+    run(ws.context.backend.records.put("claims/dead", by_dead.encode(), expected=None))
+    other.hold("audit")
+    assert time.monotonic() - began < claims.CLAIM_SECONDS / 2
     monkeypatch.setattr(claims, "CLAIM_SECONDS", 0.2)
     monkeypatch.setattr(claims, "_POLL_SECONDS", 0.01)
     other.hold("audit")
@@ -169,7 +177,7 @@ def test_a_killed_sweep_delays_holds_of_its_own_objects_only_and_its_claim_goes(
     assert len(list(ws.holds())) == 2
     clock.ahead(hours=2)
     leftovers = {one.key for one in ws.sweep().verdicts if str(one.reason) == "leftover"}
-    assert {"record:claims/killed", "record:claims/damaged"} <= leftovers
+    assert {"record:claims/killed", "record:claims/damaged", "record:claims/dead"} <= leftovers
 
 
 def test_a_copy_whose_hold_was_never_written_down_is_collected(virtual: Virtual, clock: Clock) -> None:
