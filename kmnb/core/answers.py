@@ -61,7 +61,7 @@ def table(
     Returns:
         The answer; its text has one line a row, cells between tabs, control characters made visible.
     """
-    text = "".join("\t".join(_cell(cell) for cell in row) + "\n" for row in rows)
+    text = "".join("\t".join(cell(value) for value in row) + "\n" for row in rows)
     data = [dict(zip(columns, row, strict=True)) for row in rows]
     card = Card(title, columns=columns, rows=rows, more=more)
     return Answer(card, data, text, tuple(items))
@@ -82,7 +82,7 @@ def facts(
         The answer; its text has one ``name<TAB>value`` a line.
     """
     rows = [(name, value) for name, value in pairs.items()]
-    text = "".join(f"{_cell(name)}\t{_cell(value)}\n" for name, value in rows)
+    text = "".join(f"{cell(name)}\t{cell(value)}\n" for name, value in rows)
     return Answer(Card(title, columns=columns, rows=rows, notes=notes), dict(pairs), text)
 
 
@@ -97,6 +97,7 @@ def text_answer(title: str, text: str, data: Any) -> Answer:
     return Answer(Card(title, body=text), data, visible(text) + end)
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
+    """Write a value so that it stays one cell of one line, whatever it holds."""
     text = "" if value is None else str(value)
     return visible(text).replace("\t", " ").replace("\n", "⏎")

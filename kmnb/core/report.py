@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from kmnb.core.answers import cell
 from kmnb.core.display import Card, bundle, plain, size_text
 from kmnb.core.retention import SENTENCES, Reason, Verdict
 
@@ -96,7 +97,7 @@ class Report:
     def text(self) -> str:
         """What the command line prints: one line for people, then ``reason<TAB>objects<TAB>bytes`` lines."""
         lines = [self.title, *(f"{name}\t{count}\t{size}" for name, (count, size) in self.by_reason.items())]
-        lines += [f"failed\t{failure.key}\t{failure.reason}" for failure in self.failures[:20]]
+        lines += [f"failed\t{cell(failure.key)}\t{cell(failure.reason)}" for failure in self.failures[:20]]
         return "\n".join(lines) + "\n"
 
     def __repr__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kmnb.core.addresses import SCHEME, parse_uri
-from kmnb.core.answers import Answer, line
+from kmnb.core.answers import Answer, cell, line
 from kmnb.core.report import Report
 from kmnb.core.retention import SENTENCES, Reason, Verdict
 from kmnb.ops.artifacts import get_artifact
@@ -33,4 +33,4 @@ async def explained(context: Context, report: Report, key: str) -> Answer:
     fate = "goes" if verdict.deletes else "stays"
     sentence = SENTENCES[verdict.reason] + (f" ({verdict.detail})" if verdict.detail else "")
     told = {"key": verdict.key, "fate": fate, "reason": str(verdict.reason), "meaning": sentence, "bytes": verdict.size}
-    return line("\t".join((verdict.key, fate, str(verdict.reason), sentence)), told)
+    return line("\t".join((cell(verdict.key), fate, str(verdict.reason), cell(sentence))), told)

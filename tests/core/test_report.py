@@ -39,6 +39,18 @@ def test_every_form_tells_the_same() -> None:
     assert "its thread was closed" in shown["text/html"]
 
 
+def test_a_hostile_key_makes_no_line_and_no_markup_of_its_own() -> None:
+    key, reason = "a/b/t/<script>x</script>\n\x1b[31mfake\t1\t2", "<b>locked</b>\nthread-active\t9\t9"
+    report = Report("sweep", "a/b/", NOW, (Verdict(key, Reason.CLOSED, 1),), (Failure(key, reason),))
+    lines = report.text.splitlines()
+    assert len(lines) == 3
+    assert lines[2].count("\t") == 2
+    html = report._repr_mimebundle_()["text/html"]
+    assert "<script>" not in html
+    assert "<b>locked" not in html
+    assert not {"\x1b", "\u202e"} & set(report.text + html + repr(report))
+
+
 def test_one_object_can_be_explained() -> None:
     found = REPORT.explain("a/b/t3/c/x-0")
     assert found is not None
