@@ -64,17 +64,16 @@ def artifact_wildcard(namespace: str) -> str:
     return f"{ARTIFACTS}.{one_token(namespace, 'namespace')}.>"
 
 
-def discussion_subject(namespace: str, crew: str | None, thread: str, *, channel: str = BROADCAST) -> str:
+def discussion_subject(namespace: str, crew: str | None, thread: str | None, *, channel: str | None = BROADCAST) -> str:
     """Where discussion messages of a thread go; without a crew the subject is one token shorter.
 
     Args:
         namespace: One token.
         crew: One token; None, empty or ``nocrew`` for agents without one.
-        thread: Any identifier; ``*`` for all threads.
-        channel: Channel; ``*`` for all channels.
+        thread: Any identifier; None for all threads.
+        channel: Channel; None for all channels.
     """
-    last = thread if thread == "*" else token(thread)
-    middle = channel if channel == "*" else token(channel)
+    last, middle = ("*" if name is None else token(name) for name in (thread, channel))
     start = f"{DISCUSS}.{one_token(namespace, 'namespace')}"
     if crew in (None, "", CREWLESS):
         return f"{start}.{middle}.{last}"

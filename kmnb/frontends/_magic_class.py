@@ -52,13 +52,16 @@ class KmnbMagics(Magics):
         """
         known = self.known_workspace()
         if known is None:
-            known = self._default = self.connect()
+            from kmnb._connect import connect
+
+            # Kept apart from what a person connects: a variable `ws` that comes later has to count.
+            known = self._default = connect()
         return known
 
     def known_workspace(self) -> Any:
         """The same, but None where it would have to be opened first."""
         named = self.shell.user_ns.get("ws")
-        return self._workspace or (named if hasattr(named, "spill_async") else None)
+        return self._workspace or (named if hasattr(named, "spill_async") else self._default)
 
     def connect(self, url: str | None = None, **names: Any) -> Any:
         """Open a workspace and work on it from now on."""

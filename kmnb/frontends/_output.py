@@ -11,7 +11,7 @@ from typing import Any
 
 from kmnb import errors
 from kmnb.core.answers import Answer
-from kmnb.core.cards import artifact_card, slice_card
+from kmnb.core.cards import artifact_card, outcome_card, slice_card
 from kmnb.core.display import plain
 from kmnb.core.jsonable import json_text
 from kmnb.core.outcome import Outcome
@@ -58,6 +58,9 @@ def ended() -> Iterator[End]:
     except errors.KmnbError as error:
         remark(f"{type(error).__name__} [{error.code}]: {error}")
         end.code = next((code for kind, code in CODES if isinstance(error, kind)), 1)
+    except OSError as error:
+        # A file or folder of the caller: one that the store keeps is a StoreError.
+        remark(f"{error.strerror or error}: {error.filename or 'standard output'}")
 
 
 def put_text(text: str) -> int:
@@ -101,6 +104,8 @@ def show(name: str, answer: Any, *, as_json: bool, arguments: Mapping[str, Any])
     elif isinstance(answer, Outcome):
         put_text(answer.stdout)
         sys.stderr.write(visible(answer.stderr))
+        for note in outcome_card(answer).notes:
+            remark(note)
     else:
         put_text(answer.text)
         for note in _notes(answer):

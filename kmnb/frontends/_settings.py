@@ -6,6 +6,7 @@ A value comes from the call, else from ``KMNB_NAME``, else from ``kmnb.toml`` or
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,11 +16,13 @@ from typing import Any
 from kmnb.core.arguments import checked
 from kmnb.core.config import SETTINGS, Names, Setting, Settings, pick
 from kmnb.core.describe import Operation
+from kmnb.core.keys import escape
 from kmnb.errors import BadRequest
 from kmnb.frontends._mesh import is_mesh, translate
 
 _BY_NAME = {param.name: param for param in SETTINGS.params}
 _FILE_MAX_BYTES = 1024 * 1024
+_NOTEBOOK_MAX_BYTES = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,11 @@ def _notebook() -> str | None:
     if not path:
         return None
     home = str(Path.home())
-    return os.path.relpath(path, home) if path.startswith(home + os.sep) else path
+    name = os.path.relpath(path, home) if path.startswith(home + os.sep) else path
+    if len(escape(name)) <= _NOTEBOOK_MAX_BYTES:
+        return name
+    # Escapes take three bytes for each byte; a key has to have room for what stands beside the thread.
+    return f"notebook-{hashlib.sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
 
 
 def _login() -> str:

@@ -67,7 +67,7 @@ async def validate(workspace: Any, given: Mapping[str, Any]) -> Answer:
     """Compile a program."""
     verdict = await workspace.validate_async(given["source"], given["language"])
     text = "valid" if verdict.valid else f"not valid: {verdict.errors}"
-    return line(text, {"valid": verdict.valid, "errors": verdict.errors})
+    return line(text, {"valid": verdict.valid, "errors": verdict.errors}, ok=verdict.valid)
 
 
 @command(

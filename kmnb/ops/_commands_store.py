@@ -133,7 +133,7 @@ async def remove(workspace: Any, given: Mapping[str, Any]) -> Answer:
     for ref in given["refs"]:
         await workspace.delete_async(ref)
     count = len(given["refs"])
-    return line(f"{count} artifact{'' if count == 1 else 's'} removed", {"removed": count})
+    return line(f"{count} artifact{' is' if count == 1 else 's are'} gone", {"removed": count})
 
 
 COMMANDS = (connect, listing, show, get, materialise, spill, put, remove)

@@ -196,7 +196,7 @@ async def discussion(context: Context, thread: str | None = None, *, follow: boo
         NotSupported: The store has no bus.
     """
     bus, names = bus_of(context), context.names
-    subject = discussion_subject(names.namespace, names.crew, names.thread if thread is None else thread, channel="*")
+    subject = discussion_subject(names.namespace, names.crew, names.thread if thread is None else thread, channel=None)
     seen = _Seen()
     if not follow:
         async for stored in bus.history(subject):

@@ -52,7 +52,7 @@ async def crew_messages(context: Context) -> Any:
     if bus is None:
         return
     try:
-        subject = discussion_subject(names.namespace, names.crew, "*", channel="*")
+        subject = discussion_subject(names.namespace, names.crew, None, channel=None)
     except KeySyntaxError:
         return
     async for stored in bus.history(subject):

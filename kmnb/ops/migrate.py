@@ -68,7 +68,9 @@ class Migration:
         }  # fmt: skip
         shown = facts(title, told, notes=self.failures[:FAILURES_SHOWN])
         data = {**told, "failures": self.failures}
-        return Answer(shown.card, data, shown.text + "".join(f"failed\t{line}\n" for line in self.failures))
+        return Answer(
+            shown.card, data, shown.text + "".join(f"failed\t{line}\n" for line in self.failures), ok=not self.failures
+        )
 
 
 async def _migrate_stores(

@@ -27,6 +27,8 @@ from kmnb.sandbox._pipes import Output
 from kmnb.sandbox._receipts import Isolation, make_outcome
 from kmnb.sandbox._supervise import Program, supervise
 
+LEVEL_MAX = 3
+"""Strongest isolation that there is."""
 VALIDATE_SECONDS = 5.0
 """Deadline of a compilation: a hostile text can keep a parser busy."""
 _NAMED = re.compile(r"(?<![\w.])/artifacts(?:/|[\"'\s]|$)")
@@ -169,8 +171,11 @@ def check_level(isolation: Isolation, required: int) -> None:
     """Refuse a run below the level that it asks for.
 
     Raises:
+        BadRequest: There is no such level.
         SandboxUnavailable: With every missing layer named.
     """
+    if not 0 <= required <= LEVEL_MAX:
+        raise BadRequest(f"isolation of level {required}", "there is none", f"Use a level from 0 to {LEVEL_MAX}.")
     if isolation.level < required:
         raise SandboxUnavailable(
             f"isolation of level {required}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from kmnb.core.subjects import (
     Place,
@@ -47,6 +47,8 @@ def test_a_crewless_discussion_has_one_token_less() -> None:
 
 
 @given(IDENTIFIERS)
+@example("*")
+@example(">")
 def test_a_thread_never_widens_a_subject_and_comes_back(thread: str) -> None:
     for subject in (artifact_subject("ns", "crew", thread), discussion_subject("ns", "crew", thread)):
         assert not set(subject) & set("*> ")

@@ -138,3 +138,33 @@ def test_settings_are_told_with_their_origin_without_a_store(run, monkeypatch, t
     assert "nats://127.0.0.1:1" in out
     assert json.loads(run("config", "--json")[1])[0]["setting"] == "url"
     assert run("config", "--help")[1].startswith("usage: kmnb config")
+
+
+def test_a_program_that_does_not_compile_and_an_output_that_is_cut_are_told(run, tmp_path):
+    program = tmp_path / "a.py"
+    program.write_text("print(")
+    code, out, _ = run("validate", str(program))
+    assert code == 1
+    assert "never closed" in out
+    program.write_text("print('x' * 200_000)")
+    code, out, err = run("run", str(program))
+    assert (code, len(out.encode())) == (0, 65_536)
+    assert "output was cut" in err
+    assert run("run", str(program), "--level", "9")[0] == 2
+
+
+@pytest.mark.parametrize("words", [("get", KEY, "/nodir/x"), ("materialise", "/proc/x", KEY)])
+def test_a_place_that_cannot_be_written_is_one_line(run, words):
+    code, _, err = run(*words)
+    assert code == 1
+    assert err.count("\n") == 1
+    assert ("/proc" if words[0] == "materialise" else "/nodir") in err
+
+
+def test_a_full_disk_behind_standard_output_is_one_line(stored):
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "kmnb", "head", KEY], stdout=full, stderr=subprocess.PIPE, cwd=ROOT, check=False
+        )
+    assert ended.returncode == 1
+    assert ended.stderr.count(b"\n") == 1

@@ -144,3 +144,10 @@ def test_the_variable_ws_of_the_notebook_is_the_workspace(shell):
     shell.run_cell("import kmnb; ws = kmnb.connect('memory://', thread='mine')")
     shell.run_cell("ws.put('abc', tool='t')")
     assert [artifact.key for artifact in magic(shell, "ls")] == ["default/nocrew/mine/ada/t-0"]
+
+
+def test_a_workspace_of_the_notebook_counts_though_the_default_was_used_before(shell):
+    assert magic(shell, "ls").data == []
+    shell.run_cell("import kmnb; ws = kmnb.connect('memory://', thread='mine')")
+    shell.run_cell("ws.put('abc', tool='t')")
+    assert [artifact.key for artifact in magic(shell, "ls")] == ["default/nocrew/mine/ada/t-0"]

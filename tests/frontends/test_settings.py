@@ -99,6 +99,15 @@ def test_the_thread_is_the_notebook_where_it_is_known(folder: Path, monkeypatch:
     assert resolve({}).names.session == "relative.ipynb"
 
 
+def test_a_notebook_with_a_long_path_gives_a_short_thread_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = set()
+    for last in "ab":
+        monkeypatch.setenv("JPY_SESSION_NAME", "\u5206\u6790" * 70 + f"{last}.ipynb")
+        threads.add(resolve({}).names.thread)
+    assert len(threads) == 2
+    assert all(len(thread) < 40 for thread in threads)
+
+
 def test_the_app_is_the_namespace_where_one_is_named() -> None:
     assert resolve({"namespace": "shop"}).names.app == "shop"
     assert resolve({"namespace": "shop", "app": "own"}).names.app == "own"
