@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from itertools import islice
 
 from kmnb.core.addresses import NamedAddress, parse_version_key, scope_prefix
 from kmnb.core.policy import Policy, Version, judge_versions
 from kmnb.core.report import Failure, Report
 from kmnb.core.versions import Counter
 from kmnb.errors import KmnbError
+from kmnb.ops.claims import CLAIM_KEYS_MAX, claimed, mark_of
 from kmnb.ops.context import Context
 from kmnb.ops.holds import active_holds, hold_key
 from kmnb.ops.metrics import counted
 from kmnb.ops.named import VERSIONS, address_of, address_of_key, remove_version
 from kmnb.ops.numbers import read_counter
+from kmnb.ops.reap import spared
 
 
 async def retain(context: Context, policy: Policy, *, dry_run: bool = True) -> Report:
@@ -30,23 +33,35 @@ async def retain(context: Context, policy: Policy, *, dry_run: bool = True) -> R
     """
     began, now = time.monotonic(), await context.now()
     here = address_of(context, "x")
-    holds = await active_holds(context, now, "/".join(here.key.split("/")[:2]))
+    start = "/".join(here.key.split("/")[:2])
+    holds = await active_holds(context, now, start)
     versions = await _versions(context, here, set(holds))
     verdicts = judge_versions(versions, policy, now=now)
     scope = scope_prefix(here.app, here.user, here.session) + "/"
     report = Report("retain", scope, now, tuple(verdicts), dry_run=dry_run)
     if dry_run:
         return replace(report, seconds=time.monotonic() - began)
-    failures = []
-    for verdict in verdicts:
-        if verdict.deletes:
-            try:
-                address = await address_of_key(context, verdict.key)
-                if address is not None:
-                    await remove_version(context, address, int(verdict.key.rpartition("/")[2]))
-            except (KmnbError, OSError, TimeoutError) as error:
-                failures.append(Failure(verdict.key, str(error)))
-    return counted(replace(report, failures=tuple(failures), seconds=time.monotonic() - began))
+    done = [verdict for verdict in verdicts if not verdict.deletes]
+    failures: list[Failure] = []
+    waiting = iter([verdict for verdict in verdicts if verdict.deletes])
+    while batch := list(islice(waiting, CLAIM_KEYS_MAX)):
+        async with claimed(context, [mark_of(verdict.key) for verdict in batch]):
+            holds = await active_holds(context, await context.now(), start)
+            batch = [spared(verdict, holds) for verdict in batch]
+            failures += [failed for one in batch if one.deletes and (failed := await _remove(context, one.key))]
+        done += batch
+    seconds = time.monotonic() - began
+    return counted(replace(report, verdicts=tuple(done), failures=tuple(failures), seconds=seconds))
+
+
+async def _remove(context: Context, key: str) -> Failure | None:
+    try:
+        address = await address_of_key(context, key)
+        if address is not None:
+            await remove_version(context, address, int(key.rpartition("/")[2]))
+    except (KmnbError, OSError, TimeoutError) as error:
+        return Failure(key, str(error))
+    return None
 
 
 async def _versions(context: Context, here: NamedAddress, holds: set[str]) -> list[Version]:

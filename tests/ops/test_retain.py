@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
-from kmnb.errors import BadRequest, NotSupported
+from kmnb.errors import ArtifactNotFound, BadRequest, NotSupported
 from kmnb.ops.workspace import Workspace
 from tests.ops.conftest import Clock
 
@@ -58,3 +60,29 @@ def test_what_is_held_is_listed_and_metrics_are_told(ws: Workspace) -> None:
 def test_a_store_without_lifecycle_rules_says_what_does_it_instead(ws: Workspace) -> None:
     with pytest.raises(NotSupported, match=r"TTL|sweep"):
         ws.lifecycle()
+
+
+def test_a_version_that_is_held_while_a_policy_is_carried_out_stays(
+    connect: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hold that is set once the versions were judged, and one that comes too late."""
+    from kmnb.ops import retain
+
+    ws, other = connect(), connect()
+    for number in range(4):
+        ws.save("a.txt", f"{number}")
+    early, late = ws.load("a.txt", version=0), ws.load("a.txt", version=1)
+    real = retain.claimed
+
+    @asynccontextmanager
+    async def interrupted(*given: Any) -> AsyncIterator[float]:
+        await (await other.get_async(early.uri)).hold_async("in time")
+        async with real(*given) as deadline:
+            yield deadline
+        with pytest.raises(ArtifactNotFound):
+            await late.hold_async("too late")
+
+    monkeypatch.setattr(retain, "claimed", interrupted)
+    report = ws.retain(keep_last=1, dry_run=False)
+    assert (report.deleted, str(report.explain(early.key).reason)) == (2, "held")
+    assert ws.versions("a.txt") == [0, 3]
