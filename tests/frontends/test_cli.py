@@ -150,7 +150,7 @@ def test_a_program_that_does_not_compile_and_an_output_that_is_cut_are_told(run,
     code, out, err = run("run", str(program))
     assert (code, len(out.encode())) == (0, 65_536)
     assert "output was cut" in err
-    assert run("run", str(program), "--level", "9")[0] == 2
+    assert run("run", str(program), "--level", "9")[0] == 6
 
 
 @pytest.mark.parametrize("words", [("get", KEY, "/nodir/x"), ("materialise", "/proc/x", KEY)])
