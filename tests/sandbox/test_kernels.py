@@ -207,7 +207,12 @@ def test_a_whole_notebook_can_run_on_the_provisioner(manager: AsyncKernelManager
         await client.execute_interactive(code, output_hook=lambda m: told.append(m["content"].get("text", "")))
         under_way = asyncio.Event()
         code = "import time\nprint('begun', flush=True)\ntime.sleep(30)"
-        waiting = asyncio.ensure_future(client.execute_interactive(code, output_hook=lambda m: under_way.set()))
+
+        def heard(message: dict[str, Any]) -> None:
+            if message["msg_type"] == "stream":
+                under_way.set()
+
+        waiting = asyncio.ensure_future(client.execute_interactive(code, output_hook=heard))
         await asyncio.wait_for(under_way.wait(), 10)
         begin = time.monotonic()
         await manager.interrupt_kernel()

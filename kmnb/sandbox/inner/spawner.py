@@ -107,13 +107,12 @@ class Spawner:
         return [*self.runs, *([self.spare] if self.spare else [])]
 
     def _patience(self) -> float:
-        """Seconds until something has to be looked at again."""
-        if any(run.ended_at is not None and run.number is not None and not run.gone for run in self.runs):
-            return 0.02
+        """Seconds until something has to be looked at again; ends of processes wake by themselves."""
         if not self.runs:
             return 60.0
         now = time.monotonic()
-        return max(0.0, min(self._next_look - now, *(run.deadline() - now for run in self.runs)))
+        due = [self._next_look, *(run.deadline() for run in self.runs if run.ended_at is None)]
+        return max(0.0, min(due) - now)
 
     # ---- workers
 
