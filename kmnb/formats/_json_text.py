@@ -7,6 +7,7 @@ from collections.abc import Generator
 from typing import Any
 
 from kmnb.core.bounds import DOCUMENT_MAX_BYTES
+from kmnb.core.index import CHECK_BYTES
 from kmnb.errors import BadRequest, BoundExceeded
 
 _SPACE = re.compile(rb"[ \t\n\r]*")
@@ -53,9 +54,11 @@ class TextReader:
         self._advance()
 
     def _advance(self) -> None:
-        self._buffer = b"".join((self._buffer[self._place :], *self._incoming))
-        self._base += self._place
-        self._place, self._waiting = 0, 0
+        # A little of what is done with stays, for the checks of places.
+        kept = min(self._place, CHECK_BYTES)
+        self._buffer = b"".join((self._buffer[self._place - kept :], *self._incoming))
+        self._base += self._place - kept
+        self._place, self._waiting = kept, 0
         self._incoming.clear()
         if not self._is_over:
             try:
