@@ -174,9 +174,10 @@ def check_level(isolation: Isolation, required: int) -> None:
         SandboxUnavailable: With every missing layer named.
     """
     if isolation.level < required:
+        missing = "; ".join(isolation.missing) or f"a level above {LEVEL_MAX}"
         raise SandboxUnavailable(
             f"isolation of level {required}",
-            f"this machine gives level {isolation.level}; missing: {'; '.join(isolation.missing) or f'a level above {LEVEL_MAX}'}",
+            f"this machine gives level {isolation.level}; missing: {missing}",
             f"Pass required_level={isolation.level} to run all the same.",
             level=isolation.level,
             missing=isolation.missing,
