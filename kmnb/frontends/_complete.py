@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, TimeoutError
@@ -38,7 +39,16 @@ class Names:
         self._pending: Future[tuple[str, ...]] | None = None
 
     def __call__(self) -> tuple[str, ...]:
-        """Give the names that are known by now."""
+        """Give the names that are known by now: variables that hold a handle, then keys."""
+        return (*self._variables(), *self._keys())
+
+    def _variables(self) -> Iterator[str]:
+        # Without that module nobody holds a handle; a completion must not load it.
+        if (module := sys.modules.get("kmnb.ops.handle")) is not None:
+            known = self._magics.shell.user_ns
+            yield from (name for name, it in known.items() if isinstance(it, module.Artifact) and name[:1] != "_")
+
+    def _keys(self) -> tuple[str, ...]:
         workspace = self._magics.known_workspace()
         if workspace is None:
             return ()

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import kmnb
 from kmnb.frontends._complete import Names, matches
 
 KEYS = ("default/nocrew/t/a/pods-0", "default/nocrew/t/a/log-0")
@@ -55,6 +56,11 @@ def test_an_unknown_sub_command_has_nothing_to_offer():
     assert offered("%artifact nosuch --") == ("--", [])
 
 
+def of(known_workspace, **variables):
+    """Names over a workspace and the variables of a notebook."""
+    return Names(SimpleNamespace(known_workspace=known_workspace, shell=SimpleNamespace(user_ns=variables)))
+
+
 class Slow:
     """A workspace whose listing ends when it is told to."""
 
@@ -72,7 +78,7 @@ def test_a_slow_store_does_not_keep_tab_waiting():
     from kmnb import _bridge
 
     slow = Slow()
-    names = Names(SimpleNamespace(known_workspace=lambda: slow))
+    names = of(lambda: slow)
     for _ in range(3):
         begun = time.monotonic()
         assert names() == ()
@@ -95,5 +101,12 @@ def test_a_store_that_fails_offers_no_names_and_no_error():
             raise OSError("down")
             yield
 
-    assert Names(SimpleNamespace(known_workspace=Broken))() == ()
-    assert Names(SimpleNamespace(known_workspace=lambda: None))() == ()
+    assert of(Broken)() == ()
+    assert of(lambda: None)() == ()
+
+
+def test_variables_that_hold_a_handle_are_offered():
+    with kmnb.connect("memory://", thread="t") as ws:
+        names = of(lambda: None, art=ws.put("a", tool="t"), number=1, _hidden=ws.put("b", tool="t"))
+        assert matches("%artifact head a", names) == ("a", ["art"])
+        assert names() == ("art",)
