@@ -52,6 +52,21 @@ def test_a_program_that_says_nothing_shows_that_it_works():
     assert shown[1:] == [""]
 
 
+def test_an_interrupt_comes_through_and_clears_what_was_shown():
+    shown: list[str] = []
+
+    def show(text: str) -> None:
+        shown.append(text)
+        if text:
+            raise KeyboardInterrupt
+
+    live = Live(show, Clock())
+    live.take("stderr", "x")
+    with pytest.raises(KeyboardInterrupt):
+        live.wait(Future())
+    assert shown == ["x", ""]
+
+
 def test_a_quick_program_shows_nothing():
     outcome: Future[Any] = Future()
     shown: list[str] = []
