@@ -84,6 +84,10 @@ def check(text: str, receipts: Iterable[Any], *, strict: bool = False) -> Check:
     Raises:
         BadRequest: Something that is no receipt, or that was changed.
     """
+    if not isinstance(text, str):
+        raise BadRequest(f"text of type {type(text).__name__}", "holds no numbers to check", "Give a string.")
+    if isinstance(receipts, str | bytes) or not isinstance(receipts, Iterable):
+        raise BadRequest(f"receipts of type {type(receipts).__name__}", "is no list", "Give a list of receipts.")
     sources = [source for one in receipts if (source := _source(one)) is not None]
     with localcontext() as context:
         context.prec = _DIGITS

@@ -52,6 +52,8 @@ class NamedAddress:
         Raises:
             KeySyntaxError: An identifier is empty, ``.`` or ``..``, or the name has a ``..`` segment.
         """
+        if not isinstance(name, str):
+            raise KeySyntaxError(f"name {name!a:.80}", "is not text", "Give a string.")
         mine = name.startswith(USER_PREFIX)
         bare = _check_filename(name.removeprefix(USER_PREFIX) if mine else name)
         for what, value in (("app", app), ("user", user), ("session", session)):

@@ -54,7 +54,8 @@ def _value(operation: Operation, param: Param, value: Any) -> Any:
     return value
 
 
-def _text(thing: str, value: Any) -> str:
+def as_text(thing: str, value: Any) -> str:
+    """Check that a value is text that UTF-8 can write. Raises :class:`BadRequest`."""
     if isinstance(value, str):
         try:
             value.encode()
@@ -65,7 +66,8 @@ def _text(thing: str, value: Any) -> str:
     raise BadRequest(thing, f"must be text, not {_shown(value)}")
 
 
-def _integer(thing: str, value: Any) -> int:
+def as_integer(thing: str, value: Any) -> int:
+    """Read a whole number, from text too. Raises :class:`BadRequest`."""
     if isinstance(value, str):
         try:
             return int(value.strip().replace("_", ""))
@@ -99,11 +101,12 @@ def _flag(thing: str, value: Any) -> bool:
     raise BadRequest(thing, f"must be true or false, not {_shown(value)}")
 
 
-def _texts(thing: str, value: Any) -> list[str]:
+def as_texts(thing: str, value: Any) -> list[str]:
+    """Read a list of texts; one text is cut at its commas. Raises :class:`BadRequest`."""
     if isinstance(value, str):
         value = split_texts(value)
     if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
-        return [_text(thing, item) for item in value]
+        return [as_text(thing, item) for item in value]
     raise BadRequest(thing, f"must be a list of texts, not {_shown(value)}")
 
 
@@ -112,11 +115,11 @@ def _json(_thing: str, value: Any) -> Any:
 
 
 _KINDS: Mapping[str, Callable[[str, Any], Any]] = {
-    "text": _text,
-    "integer": _integer,
+    "text": as_text,
+    "integer": as_integer,
     "number": _number,
     "flag": _flag,
-    "texts": _texts,
+    "texts": as_texts,
     "json": _json,
 }
 

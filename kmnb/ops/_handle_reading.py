@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kmnb._bridge import blocking, blocking_iter, bridged, bridged_iter, run
+from kmnb.core.arguments import as_integer, as_texts
 from kmnb.core.bounds import ANSWER_CEILING_BYTES, WINDOW_BYTES
 from kmnb.core.display import size_text
 from kmnb.errors import BadRequest, BoundExceeded
@@ -64,6 +65,7 @@ class ReadMethods:
             BadRequest: Negative.
             BoundExceeded: More than 64 MiB at once.
         """
+        start, size = as_integer("read: start", start), as_integer("read: size", size)
         if start < 0 or size < 0:
             raise BadRequest(f"read({start}, {size})", "start and size count bytes from 0")
         if size > ANSWER_CEILING_BYTES:
@@ -202,6 +204,7 @@ class ReadMethods:
     async def _columns(
         self, columns: Sequence[str] | None, max_bytes: int | None, progress: Progress | None
     ) -> dict[str, list[Any]]:
+        columns = None if columns is None else as_texts("columns", columns)
         area, info = await self.locate()
         check_size(info.size, max_bytes, what="loading it whole")
         reader = WindowReader(area, info)

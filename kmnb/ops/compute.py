@@ -11,7 +11,7 @@ import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -237,6 +237,8 @@ async def _again(context: ComputeContext, code: str, known: Receipt, *, required
 
 
 async def _materialised(context: ComputeContext, references: Sequence[Any], folder: Path) -> Manifest:
+    if isinstance(references, str | bytes) or not isinstance(references, Iterable):
+        raise BadRequest(f"artifacts {references!a:.80}", "is no list", "Give a list of handles or references.")
     return await materialise([await context.resolve(one) for one in references], folder)
 
 

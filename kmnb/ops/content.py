@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
+from kmnb.core.arguments import as_text
 from kmnb.errors import BadRequest, clip
 from kmnb.storage._protocols import Source
 from kmnb.storage._source import blocks
@@ -45,7 +46,7 @@ async def read_content(data: Any, *, media_type: str | None, inline_max_bytes: i
         BadRequest: Data that cannot be stored as it is.
     """
     raw, told = _as_bytes(data)
-    media_type = media_type or told
+    media_type = as_text("media_type", media_type) if media_type is not None else told
     if raw is not None:
         small = bytes(raw) if len(raw) <= inline_max_bytes else None
         return Content(raw, media_type, _text(small))
