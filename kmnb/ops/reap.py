@@ -26,7 +26,7 @@ from kmnb.ops.holds import Hold, active_holds, hold_key
 from kmnb.ops.threads import mark_closed, read_entry
 
 PARALLEL = 32
-"""Deletions under way at once."""
+"""Deletions, and questions to the registry, under way at once."""
 _FAULTS = (KmnbError, OSError, TimeoutError)
 
 
@@ -189,11 +189,13 @@ async def carry_out(context: Context, verdicts: Iterable[Verdict]) -> tuple[list
 async def _again(context: Context, finder: ThreadFinder, batch: list[Verdict]) -> list[Verdict]:
     """Judge a batch anew by what the registry says of its threads now."""
     names, revived, now = context.names, {}, await context.now()
-    for thread in dict.fromkeys(finder.thread_of(verdict.key) for verdict in batch):
-        key = record_key(names.namespace, names.crew, thread or "")
-        entry, revision, _ = await read_entry(context, key)
-        state = State.UNKNOWN if revision is None else _state(context, key, entry=entry, now=now)
-        revived[thread] = state in (State.ACTIVE, State.UNREADABLE)
+    waiting = iter(dict.fromkeys(finder.thread_of(verdict.key) for verdict in batch))
+    while group := list(islice(waiting, PARALLEL)):
+        keys = [record_key(names.namespace, names.crew, thread or "") for thread in group]
+        entries = await asyncio.gather(*(read_entry(context, key) for key in keys))
+        for thread, key, (entry, revision, _) in zip(group, keys, entries, strict=True):
+            state = State.UNKNOWN if revision is None else _state(context, key, entry=entry, now=now)
+            revived[thread] = state in (State.ACTIVE, State.UNREADABLE)
     return [
         Verdict(verdict.key, Reason.ACTIVE, verdict.size)
         if revived[finder.thread_of(verdict.key)] and verdict.reason is not Reason.EXPIRED

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from kmnb.core.metadata import Area, Capability
@@ -19,6 +21,8 @@ from kmnb.storage.backends._bucket_area import BucketArea
 from kmnb.storage.backends._bucket_layout import Facts, Paths, pack_facts, read_facts
 from kmnb.storage.backends._bucket_leftovers import collect_leftovers
 
+AT_ONCE = 16
+"""Records that a listing reads at once: each is a request of its own."""
 _NONCE_BYTES = 8
 # Begins every record, so that its ETag, which may be a digest of its bytes, changes with every write.
 
@@ -67,9 +71,16 @@ class BucketRecords:
             key = await self._key(found.path)
             if key is not None and is_below(key, below):
                 keys.append(key)
-        for key in sorted(keys, key=str.encode):
-            with suppress(ArtifactNotFound):
-                yield await self.get(key)
+        waiting = iter(sorted(keys, key=str.encode))
+        while group := list(islice(waiting, AT_ONCE)):
+            for record in await asyncio.gather(*(self._get_or_none(key) for key in group)):
+                if record is not None:
+                    yield record
+
+    async def _get_or_none(self, key: str) -> Record | None:
+        with suppress(ArtifactNotFound):
+            return await self.get(key)
+        return None
 
     async def _key(self, path: str) -> str | None:
         if not self._paths.is_cut(path):
