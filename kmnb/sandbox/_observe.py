@@ -38,14 +38,15 @@ class Observer:
 
     def __init__(self, folder: Path | None, artifacts: Sequence[Mapping[str, Any]]) -> None:
         self._folder, self.artifacts = folder, tuple(artifacts)
-        self.sure = sys.platform == "linux" and folder is not None and len(self.artifacts) <= WATCHED_MAX
+        # Of a folder whose content nobody told there is nothing to be sure of.
+        self.sure = sys.platform == "linux" and folder is not None and 0 < len(self.artifacts) <= WATCHED_MAX
         self._queue = -1
         self._watches: dict[int, int] = {}
         self._files: list[tuple[int, int]] = []
         self._opened: set[int] = set()
 
     def __enter__(self) -> Self:
-        if self.sure and self.artifacts:
+        if self.sure:
             try:
                 self._watch()
             except OSError:

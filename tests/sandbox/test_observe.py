@@ -82,6 +82,11 @@ def test_more_than_can_be_watched_is_named_whole(shelf: Path, monkeypatch: pytes
         assert len(observer.inputs().artifacts) == (3 if limit == 2 else 1)
 
 
+def test_of_a_folder_whose_content_was_not_told_nothing_is_claimed(run: Any, shelf: Path) -> None:
+    outcome = run("import os; print(open(os.environ['KMNB_ARTIFACTS'] + '/three').read())", artifacts_folder=shelf)
+    assert (outcome.stdout, named(outcome)) == ("three\n", ([], [], "mounted"))
+
+
 @pytest.mark.parametrize("key", ["gone", "again"])
 def test_what_is_not_there_or_is_there_twice_makes_it_unsure(shelf: Path, key: str) -> None:
     os.link(shelf / "three", shelf / "again")
