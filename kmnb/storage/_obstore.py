@@ -35,6 +35,8 @@ CHUNK_BYTES = 512 * 1024
 """Least size of the chunks of a stream; the library's are a little larger, which is still below a window."""
 GATHER_BYTES = 2 * 1024 * 1024
 """How much of a stream is taken before the thread is left; so much is handed out, so much is ahead."""
+FEED_BYTES = 2 * 1024 * 1024
+"""How much the library is handed at once; it makes parts of it."""
 _METADATA = "kmnb"
 RESEND_PAUSES = (0.1, 0.5)
 """Seconds before a small write whose connection broke is sent again; whoever wrote knows its own bytes again."""
@@ -174,7 +176,7 @@ class Bucket:
         attributes: Mapping[str, str] | None = None,
     ) -> None:
         """Store a stream in parts; what was sent is thrown away when it fails or is cancelled."""
-        feed = Feed(PART_BYTES)
+        feed = Feed(FEED_BYTES)
         options: dict[str, Any] = {
             "use_multipart": True,
             "chunk_size": PART_BYTES,

@@ -23,13 +23,16 @@ SIZE = 2048 * MIB
 EXTRA = 64 * MIB
 
 TRANSFER = """
-import asyncio, hashlib, random, resource, sys
+import asyncio, hashlib, random, sys
+from pathlib import Path
 from kmnb.storage import open_backend
 url, verb, size = sys.argv[1], sys.argv[2], int(sys.argv[3])
 block = random.Random(1).randbytes(1024 * 1024)
 
 def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    # Not ru_maxrss, which a child takes over from the process that started it.
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 
 async def main():
     backend = await open_backend(url)
@@ -38,7 +41,7 @@ async def main():
     assert b"".join([window async for window in area.stream("warm")]) == block * 4
     before, digest = peak(), hashlib.sha256()
     if verb == "put":
-        seen, blocks = [], (block for _ in range(size // len(block)))
+        seen, blocks = [], (bytes(bytearray(block)) for _ in range(size // len(block)))  # each anew
         info = await area.put("large", blocks, progress=lambda done, _: seen.append(done))
         assert info.size == size == seen[-1]
         print(info.digest)
@@ -77,8 +80,8 @@ def test_two_gigabytes_go_in_and_out_in_little_memory() -> None:
         read, get_extra = transfer(place.url, "get")
     print(f"extra memory for 2 GiB: {put_extra / MIB:.0f} MiB in, {get_extra / MIB:.0f} MiB out")
     assert written == read == f"sha256:{expected.hexdigest()}"
-    assert put_extra < EXTRA
-    assert get_extra < EXTRA
+    assert 0 < put_extra < EXTRA
+    assert 0 < get_extra < EXTRA
 
 
 def test_a_hundred_thousand_objects_are_usable() -> None:
