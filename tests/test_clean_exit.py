@@ -43,8 +43,14 @@ def test_a_program_ends_cleanly_after_a_verb(url: str, verb: str, tmp_path: Path
     assert answer.clean, answer
 
 
+LAST = [
+    "", "raise SystemExit(0)", "ws.close_thread('t')", "list(ws.list())", "ws.run('print(1)', artifacts=[])",
+    "ws.run_cell('print(1)', artifacts=[])",
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("url", URLS)
-@pytest.mark.parametrize("last", ["", "raise SystemExit(0)", "ws.close_thread('t')", "list(ws.list())"])
+@pytest.mark.parametrize("last", LAST)
 def test_a_program_ends_cleanly_after_work_with_a_workspace(url: str, last: str, tmp_path: Path) -> None:
     answer = python("-c", WORKSPACE_PROGRAM.format(url=url.format(folder=tmp_path), last=last))
     assert answer.clean, answer

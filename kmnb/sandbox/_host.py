@@ -20,6 +20,8 @@ from kmnb.errors import SandboxUnavailable
 from kmnb.sandbox._receipts import Isolation
 from kmnb.sandbox.inner import messages
 
+END_SECONDS = 0.8
+"""How long the spawner may take to end everything, before it is killed; less than what is left at exit."""
 START_SECONDS = 20.0
 """Longest time that the spawner may take to judge its engines."""
 AT_ONCE = max(4, 2 * (os.cpu_count() or 1))
@@ -247,7 +249,7 @@ class Host:
             asyncio.get_running_loop().remove_reader(control)
             control.close()
         if process is not None:
-            await asyncio.to_thread(_wait_or_kill, process)
+            await _wait_or_kill(process)
         self._fail_waiting()
 
 
@@ -256,9 +258,18 @@ def _interpreter() -> str:
     return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
 
 
-def _wait_or_kill(process: subprocess.Popen[bytes]) -> None:
-    try:
-        process.wait(2)
-    except subprocess.TimeoutExpired:
+async def _wait_or_kill(process: subprocess.Popen[bytes]) -> None:
+    # No helper thread can be had any more when the interpreter ends, so the loop itself watches.
+    if hasattr(os, "pidfd_open") and process.poll() is None:
+        loop, descriptor = asyncio.get_running_loop(), os.pidfd_open(process.pid)
+        ended = asyncio.Event()
+        loop.add_reader(descriptor, ended.set)
+        try:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(ended.wait(), END_SECONDS)
+        finally:
+            loop.remove_reader(descriptor)
+            os.close(descriptor)
+    if process.poll() is None:
         process.kill()
         process.wait()
