@@ -23,13 +23,12 @@ def page_text(lines: Sequence[str], position: str, max_bytes: int) -> str:
     return body if len(body.encode("utf-8", "replace")) <= max_bytes else body[:-1]
 
 
-def cut_note(line: Line) -> str:
+def cut_note(line: Line, *, has_cursor: bool = True) -> str:
     """Say that a line was cut, how long it is, and how to go on."""
+    way = "cursor=, or " if has_cursor else ""
     size = f"at least {line.size:,}" if line.is_open else f"{line.size:,}"
     place = line.offset + len(line.data)
-    return (
-        f"line {line.number + 1} is cut after {len(line.data)} of {size} bytes; go on with cursor=, or read({place}, …)"
-    )
+    return f"line {line.number + 1} is cut after {len(line.data)} of {size} bytes; go on with {way}read({place}, …)"
 
 
 def state_of(line: int, offset: int, **more: int | None) -> str:
@@ -37,8 +36,10 @@ def state_of(line: int, offset: int, **more: int | None) -> str:
     return json.dumps({"line": line, "offset": offset, **more})
 
 
-def page_slice(lines: list[Line], *, position: str, max_bytes: int, complete: bool, total: int) -> Slice:
-    """Make the slice of a page of lines; a cursor is added by the caller."""
+def page_slice(
+    lines: list[Line], *, position: str, max_bytes: int, complete: bool, total: int, has_cursor: bool = True
+) -> Slice:
+    """Make the slice of a page of lines; a cursor is added by the caller, who may have none."""
     texts = [shown_text(line) for line in lines]
     return Slice(
         values=list(texts),
@@ -46,7 +47,7 @@ def page_slice(lines: list[Line], *, position: str, max_bytes: int, complete: bo
         complete=complete,
         shown=len(texts),
         total=total,
-        notes=tuple(cut_note(line) for line in lines if line.is_cut),
+        notes=tuple(cut_note(line, has_cursor=has_cursor) for line in lines if line.is_cut),
     )
 
 

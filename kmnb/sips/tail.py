@@ -96,7 +96,9 @@ class TailRun:
         first = lines[0].number if lines else 0
         complete = len(lines) == min(self._limit, total) and not any(line.is_cut for line in lines)
         position = position_line(first, len(lines), total)
-        return page_slice(lines, position=position, max_bytes=self._cap, complete=complete, total=total)
+        return page_slice(
+            lines, position=position, max_bytes=self._cap, complete=complete, total=total, has_cursor=False
+        )
 
 
 class TailSip:

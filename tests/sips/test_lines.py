@@ -221,3 +221,11 @@ def test_sections_are_read_by_name() -> None:
         sip_bytes(content, "head", {"section": "nodes"})
     assert sip_bytes(b'[tool]\n{"a":[1,2]}\n', "jq", {"program": ".a|length"}).values == [2]
     assert sip_bytes(b'[a]\n{"x":1}\n\n[b]\n{"x":2}\n', "jq", {"program": ".x", "section": "b"}).values == [2]
+
+
+def test_the_note_of_a_cut_line_names_only_ways_that_there_are() -> None:
+    head, tail = (sip_bytes(b"x" * 1000, operation, {"max_bytes": 100}) for operation in ("head", "tail"))
+    assert head.cursor
+    assert "cursor=, or read(" in head.notes[0]
+    assert tail.cursor is None
+    assert "go on with read(" in tail.notes[0]
