@@ -29,14 +29,13 @@ async def lifecycle_answer(context: Context, *, apply: bool = False) -> Answer:
         NotSupported: The store has no such rules, or takes them only elsewhere.
         StoreError: The store refused them.
     """
-    parts = urlsplit(context.backend.url)
-    prefix = f"{parts.path.strip('/')}/" if parts.path.strip("/") else ""
+    backend, parts = context.backend, urlsplit(context.backend.url)
+    prefix = backend.prefix if isinstance(backend, LifecycleBackend) else ""
     rule = lifecycle_rule(parts.scheme, bucket=parts.netloc, prefix=prefix, ttl_seconds=context.settings.ttl_seconds)
     data: dict[str, Any] = {"rule": rule.document, "command": rule.command, "days": rule.days}
     goes = f"objects below {rule.prefix} go after {rule.days} days"
     if not apply:
         return Answer(Card(f"{goes}; apply with: {rule.command}", body=rule_text(rule)), data, rule_text(rule))
-    backend = context.backend
     rules = backend.lifecycle if isinstance(backend, LifecycleBackend) else None
     if rules is None:
         step = f"Put what kmnb lifecycle prints into rule.json, then: {rule.command}"

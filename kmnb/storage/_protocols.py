@@ -251,6 +251,10 @@ class LifecycleBackend(Protocol):
     def lifecycle(self) -> LifecycleRules | None:
         """The rules; None where they cannot be reached from here."""
 
+    @property
+    def prefix(self) -> str:
+        """What stands before everything of kmnb, with its trailing slash where it is not empty."""
+
 
 @runtime_checkable
 class PeerBackend(Protocol):

@@ -11,7 +11,18 @@ from typing import Any, TypeVar, cast
 
 from kmnb.core.metadata import Capability, ObjectInfo
 from kmnb.errors import StoreDenied, StoreUnavailable
-from kmnb.storage._protocols import Attributes, Backend, Bus, ObjectArea, Progress, RecordArea, Remnant, Source
+from kmnb.storage._protocols import (
+    Attributes,
+    Backend,
+    Bus,
+    LifecycleBackend,
+    LifecycleRules,
+    ObjectArea,
+    Progress,
+    RecordArea,
+    Remnant,
+    Source,
+)
 
 T = TypeVar("T")
 
@@ -98,6 +109,16 @@ class WrappedBackend:
     def bus(self) -> Bus | None:
         """The bus, where there is one."""
         return self._inner.bus
+
+    @property
+    def lifecycle(self) -> LifecycleRules | None:
+        """The bucket's own rules, where they can be reached."""
+        return self._inner.lifecycle if isinstance(self._inner, LifecycleBackend) else None
+
+    @property
+    def prefix(self) -> str:
+        """What stands before everything in a bucket."""
+        return self._inner.prefix if isinstance(self._inner, LifecycleBackend) else ""
 
     async def now(self) -> datetime:
         """Give the store's clock."""

@@ -63,6 +63,23 @@ def test_the_rules_are_applied_beside_those_of_others_and_can_be_read_back(s3: W
     assert ours[f"{top}/parts/"]["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 2}
 
 
+def test_in_a_peers_layout_the_rules_concern_what_is_ours(bucket: str) -> None:
+    url = bucket.replace("?", "-peer?")
+    config = {"layout": "agent-mesh", "sweep_on_connect": False}
+    with kmnb.connect(url, thread="t", agent="a", app="p", config=config) as ws:
+        ws.put("x" * 5000, tool="x")
+        ws.save("report.csv", "a,b\n")
+        answer = ws.lifecycle(apply=True)
+    top = urlsplit(url).path.strip("/")
+    told = {rule["Filter"]["Prefix"] for rule in answer.data["rule"]["Rules"] if "Expiration" in rule}
+    assert told == {f"{top}/.kmnb/{place}" for place in ("discussions/", "parts/discussions/", "facts/discussions/")}
+    client = foreign_client(bucket)
+    found = client.list_objects_v2(Bucket=urlsplit(url).netloc, Prefix=f"{top}/")["Contents"]
+    gone = [one["Key"] for one in found if any(one["Key"].startswith(place) for place in told)]
+    assert {key.removeprefix(f"{top}/.kmnb/").partition("/")[0] for key in gone} == {"discussions", "facts"}
+    assert any("report.csv" in one["Key"] for one in found)
+
+
 def test_a_hold_outlives_the_stores_own_rule(s3: Workspace) -> None:
     art, other = s3.put(LARGE, tool="x"), s3.put("small", tool="x")
     art.hold("audit")
@@ -150,6 +167,7 @@ def test_odd_answers_of_a_store_are_errors(
 def test_a_store_that_takes_rules_elsewhere_says_where(scheme: str, who: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with kmnb.connect("memory://", config={"sweep_on_connect": False}) as ws:
         monkeypatch.setattr(ws.context.backend, "url", f"{scheme}://b/p")
+        monkeypatch.setattr(ws.context.backend, "_prefix", "p/")
         assert "p/parts/discussions/" in ws.lifecycle().text
         with pytest.raises(NotSupported, match=who) as caught:
             ws.lifecycle(apply=True)

@@ -141,7 +141,10 @@ class BucketBackend:
     def below(self, folder: str) -> BucketBackend:
         """Give the same bucket as a store whose things all lie below a folder, which ends with a slash."""
         prefix = f"{self._prefix}{folder}"
-        return BucketBackend(self._bucket, prefix, metadata_bytes=self._metadata_bytes, capabilities=self.capabilities)
+        limit = self._metadata_bytes
+        lower = BucketBackend(self._bucket, prefix, metadata_bytes=limit, capabilities=self.capabilities)
+        lower.lifecycle = self.lifecycle
+        return lower
 
     async def now(self) -> datetime:
         """Give the bucket's clock, by writing a record and asking when it was written."""
