@@ -16,6 +16,7 @@ from google.genai import types
 import kmnb
 from kmnb.errors import ArtifactNotFound, BadRequest, KeySyntaxError
 from kmnb.integrations.adk import ArtifactService
+from kmnb.ops.migrate import migrate_stores
 from kmnb.ops.workspace import Workspace
 
 WHO = {"app_name": "shop", "user_id": "ann", "session_id": "s1"}
@@ -192,3 +193,18 @@ def test_groups_and_long_names_work_as_in_the_kit(kit: FileArtifactService, conn
     assert ws.filenames() == ["日" * 60]
     assert ws.save("日" * 60, "y").version == 1
     assert run(kit.load_artifact(**who, filename="日" * 60)).inline_data.data == b"y"
+
+
+def test_identifiers_that_are_words_of_the_layout_are_copied_as_what_they_are(tmp_path: Path) -> None:
+    kit = FileArtifactService(tmp_path / "kit")
+    scopes = [("users", "artifacts", "versions"), ("apps", "sessions", "artifacts"), ("g/a", "g/u", "g/s")]
+    for app, user, session in scopes:
+        for name in ("x", "user:x"):
+            who = {"app_name": app, "user_id": user, "session_id": session, "filename": name}
+            run(kit.save_artifact(**who, artifact=blob(f"{app} {name}".encode())))
+    done = migrate_stores((tmp_path / "kit").as_uri(), (tmp_path / "to").as_uri(), layout_from="adk")
+    assert (done.copied, done.failures) == (6, [])
+    for app, user, session in scopes:
+        with kmnb.connect((tmp_path / "to").as_uri(), app=app, user=user, session=session) as copied:
+            assert copied.filenames() == ["user:x", "x"]
+            assert content(copied.load("user:x")) == f"{app} user:x".encode()

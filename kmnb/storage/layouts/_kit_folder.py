@@ -10,8 +10,7 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import AsyncIterator, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 
 from kmnb.core.addresses import NamedAddress, Place
@@ -30,19 +29,10 @@ OWNER = ".kmnb-writer"
 """File in a staging folder of kmnb; its lock tells that the writer lives."""
 
 
-class KitFolder:
-    """Versions in folders of the Agent Development Kit.
-
-    Args:
-        root: The kit's ``root_dir``.
-        staging: Where files wait until they are whole, on the same file system.
-    """
+class KitFolder(tree.FolderShelf):
+    """Versions in folders of the Agent Development Kit; see :class:`FolderShelf` for the arguments."""
 
     has_companions = False
-
-    def __init__(self, root: str, staging: str) -> None:
-        self._root, self._staging, self.unplaced = root, staging, Unplaced()
-        self.staging: str | None = staging
 
     def check(self, address: NamedAddress) -> None:
         """Refuse what the kit reads as something else; see ``Shelf.check``."""
@@ -63,13 +53,6 @@ class KitFolder:
     def _path(self, address: NamedAddress, version: int) -> str:
         folder = self._folder(address)
         return os.path.join(folder, VERSIONS, str(version), os.path.basename(folder))
-
-    async def walk(self, place: Place | None) -> AsyncIterator[Slot]:
-        """Walk versions; see ``Shelf.walk``."""
-        with disk_errors("store"):
-            found = await in_thread(lambda: list(self._everything() if place is None else self._scope(place)))
-        for slot in found:
-            yield slot
 
     def _scope(self, place: Place) -> Iterator[Slot]:
         top = self._scope_folder(place.app, place.user, place.session)
@@ -98,12 +81,13 @@ class KitFolder:
 
     def _everything(self) -> Iterator[Slot]:
         self.unplaced = Unplaced()
-        apps = os.path.join(self._root, "apps")
-        for users in _named(apps, "users"):
-            app = os.path.relpath(os.path.dirname(users), apps)
-            for artifacts in _named(users, "artifacts"):
-                user, mark, session = os.path.relpath(os.path.dirname(artifacts), users).partition("/sessions/")
-                yield from self._scope(Place(app, user, session if mark else None, None))
+        for app, users, _ in _identified(os.path.join(self._root, "apps"), ("users",)):
+            for user, found, word in _identified(users, ("sessions", "artifacts")):
+                if word == "artifacts":
+                    yield from self._scope(Place(app, user, None, None))
+                    continue
+                for session, _, _ in _identified(found, ("artifacts",)):
+                    yield from self._scope(Place(app, user, session, None))
 
     async def head(self, address: NamedAddress, version: int) -> Told:
         """Tell what lies beside a version; see ``Shelf.head``."""
@@ -120,11 +104,6 @@ class KitFolder:
             return Told(found.st_size, tree.moment_of(found), tree.identity_of(found), told, own, faults)
 
         return await in_thread(look)
-
-    async def read(self, address: NamedAddress, version: int, span: tuple[int, int]) -> tuple[bytes, str]:
-        """Read a range; see ``Shelf.read``."""
-        with disk_errors(f"artifact {address.name!a:.200} version {version}"):
-            return await in_thread(partial(tree.read_span, self._path(address, version), span))
 
     async def write(self, address: NamedAddress, version: int, data: bytes | Staged, *, about: About) -> None:
         """Store a version as the kit does; see ``Shelf.write``."""
@@ -222,12 +201,21 @@ def _uri(path: str) -> str:
     return Path(os.path.realpath(path)).as_uri()
 
 
-def _named(top: str, name: str) -> Iterator[str]:
-    """Find the folders of a name below another one, not looking into those that were found."""
-    waiting = [top]
+def _identified(top: str, words: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+    """Find identifiers below a folder, of one part or several, and the folder of the layout that follows each.
+
+    Args:
+        top: Where they begin.
+        words: Names that end an identifier. As its only part one may be such a word itself.
+
+    Yields:
+        The identifier, the folder behind it, and that folder's name.
+    """
+    waiting = [entry.path for entry in tree.entries(top) if entry.is_dir()]
     while waiting:
-        for entry in tree.entries(waiting.pop()):
-            if entry.is_dir() and entry.name == name:
-                yield entry.path
+        path = waiting.pop()
+        for entry in tree.entries(path):
+            if entry.is_dir() and entry.name in words:
+                yield os.path.relpath(path, top), entry.path, entry.name
             elif entry.is_dir():
                 waiting.append(entry.path)

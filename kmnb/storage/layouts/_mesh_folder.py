@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Iterator
-from functools import partial
+from collections.abc import Iterator
 
 from kmnb.core.addresses import NamedAddress, Place
 from kmnb.core.metadata import Attribute
@@ -23,19 +22,10 @@ MARK = "kmnb"
 """Field of ``{n}.meta`` that names the facts of kmnb; the peer reads the MIME type only."""
 
 
-class MeshFolder:
-    """Versions in folders of Agent Mesh.
-
-    Args:
-        root: The peer's ``base_path``.
-        staging: Where files wait until they are whole, on the same file system.
-    """
+class MeshFolder(tree.FolderShelf):
+    """Versions in folders of Agent Mesh; see :class:`FolderShelf` for the arguments."""
 
     has_companions = True
-
-    def __init__(self, root: str, staging: str) -> None:
-        self._root, self._staging, self.unplaced = root, staging, Unplaced()
-        self.staging: str | None = staging
 
     def check(self, address: NamedAddress) -> None:
         """Refuse slashes and a session named ``user``; see ``Shelf.check``."""
@@ -55,13 +45,6 @@ class MeshFolder:
     def _path(self, address: NamedAddress, version: int) -> str:
         folder = self._folder(address.app, address.user, address.session)
         return os.path.join(folder, normal_name(address.filename), str(version))
-
-    async def walk(self, place: Place | None) -> AsyncIterator[Slot]:
-        """Walk versions; see ``Shelf.walk``."""
-        with disk_errors("store"):
-            found = await in_thread(lambda: list(self._everything() if place is None else self._scope(place)))
-        for slot in found:
-            yield slot
 
     def _everything(self) -> Iterator[Slot]:
         self.unplaced = Unplaced()
@@ -103,11 +86,6 @@ class MeshFolder:
             return Told(found.st_size, tree.moment_of(found), tree.identity_of(found), told, own, faults)
 
         return await in_thread(look)
-
-    async def read(self, address: NamedAddress, version: int, span: tuple[int, int]) -> tuple[bytes, str]:
-        """Read a range; see ``Shelf.read``."""
-        with disk_errors(f"artifact {address.name!a:.200} version {version}"):
-            return await in_thread(partial(tree.read_span, self._path(address, version), span))
 
     async def write(self, address: NamedAddress, version: int, data: bytes | Staged, *, about: About) -> None:
         """Store a version: first what describes it, then the bytes; see ``Shelf.write``."""

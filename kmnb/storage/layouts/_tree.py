@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
+from kmnb.core.addresses import NamedAddress, Place
+from kmnb.storage._threads import in_thread
 from kmnb.storage.backends import _file_disk as disk
 from kmnb.storage.backends._file_disk import Staged
+from kmnb.storage.layouts._shelf import Slot, Unplaced
 
 DOCUMENT_MAX_BYTES = 1024 * 1024
 """Largest document of a peer that is read."""
@@ -108,3 +112,37 @@ def remove_file(path: str) -> None:
 def prune(folder: str, top: str) -> None:
     """Remove folders as far as they are empty."""
     disk.remove_empty(folder, top)
+
+
+class FolderShelf:
+    """What both shelves of folders do alike.
+
+    Args:
+        root: Where the peer's tree begins.
+        staging: Where files wait until they are whole, on the same file system.
+    """
+
+    def __init__(self, root: str, staging: str) -> None:
+        self._root, self._staging, self.unplaced = root, staging, Unplaced()
+        self.staging: str | None = staging
+
+    def _path(self, address: NamedAddress, version: int) -> str:
+        raise NotImplementedError
+
+    def _everything(self) -> Iterator[Slot]:
+        raise NotImplementedError
+
+    def _scope(self, place: Place) -> Iterator[Slot]:
+        raise NotImplementedError
+
+    async def walk(self, place: Place | None) -> AsyncIterator[Slot]:
+        """Walk versions; see ``Shelf.walk``."""
+        with disk.disk_errors("store"):
+            found = await in_thread(lambda: list(self._everything() if place is None else self._scope(place)))
+        for slot in found:
+            yield slot
+
+    async def read(self, address: NamedAddress, version: int, span: tuple[int, int]) -> tuple[bytes, str]:
+        """Read a range; see ``Shelf.read``."""
+        with disk.disk_errors(f"artifact {address.name!a:.200} version {version}"):
+            return await in_thread(partial(read_span, self._path(address, version), span))
