@@ -135,6 +135,11 @@ class Place:
     """Name without the ``user:`` prefix; None for the whole scope."""
 
 
+def parse_app(prefix: str) -> str | None:
+    """Read the application of a prefix of the named area; None for a digest that this process never met."""
+    return _identifier(prefix.partition("/")[0])
+
+
 def parse_place(prefix: str) -> Place | None:
     """Read a prefix of the named area that is a whole scope or a whole name.
 

@@ -124,6 +124,23 @@ def read_bucket_path(parts: list[str], *, is_mesh: bool) -> NamedAddress | None:
     return NamedAddress(app, user, None, name) if is_mesh else None
 
 
+def read_inside_app(app: str, path: str, *, is_mesh: bool) -> NamedAddress | None:
+    """Tell whose version lies under a path of a bucket, without its number, when the application is known.
+
+    What follows the application are a user, a session, and a name that may have slashes.
+    """
+    start = bucket_folder(app, "", None, is_mesh=is_mesh).removesuffix(f"/{USER_SESSION}/")
+    parts = path.removeprefix(start).split("/", 2)
+    if not path.startswith(start) or len(parts) != 3 or not all(parts):
+        return None
+    user, session, name = parts
+    if session != USER_SESSION:
+        return NamedAddress(app, user, session, name)
+    if is_mesh or name.startswith(USER_PREFIX):
+        return NamedAddress(app, user, None, name if is_mesh else name.removeprefix(USER_PREFIX))
+    return None
+
+
 def header_text(text: str) -> str:
     """A text as Agent Mesh writes it into an object's metadata: ASCII with backslash escapes."""
     return "".join(

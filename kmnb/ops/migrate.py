@@ -164,7 +164,7 @@ async def _version(
     async with gate:
         try:
             size = await _copy(reading.backend.named, writing.backend.named, info, address=address)
-        except (KmnbError, OSError, TimeoutError) as error:
+        except (KmnbError, OSError, TimeoutError, ValueError) as error:
             done.failures.append(f"{address.name!a:.200} version {_number(info)} of {address.user!a}: {error}")
             return
     if size is None:

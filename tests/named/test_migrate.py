@@ -190,3 +190,21 @@ def test_the_command_copies_tells_and_gives_its_exit_code(tmp_path: Path, capsys
     (tmp_path / "to/shop/ann/s1/big.bin/0").write_bytes(b"changed")
     assert main(words) == 1
     assert "with other bytes" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("layout", ["agent-mesh", "adk"])
+def test_names_with_slashes_in_a_bucket_are_copied_where_the_application_is_named(fresh: Any, layout: str) -> None:
+    source, target = fresh("memory"), fresh("memory")
+    with connect(source, layout) as ws:
+        for name in ("a/b.csv", "user:a/b.csv", "plain.csv"):
+            ws.save(name, name)
+    if layout == "adk":
+        # Agent Mesh says in the metadata whose an object is; the kit does not.
+        whole = migrate_stores(source, fresh("memory"), layout_from=layout)
+        assert (whole.copied, [line.partition(":")[0] for line in whole.failures]) == (2, ["shop/ann/s1/a/b.csv/0"])
+    done = migrate_stores(source, target, layout_from=layout, prefix=scope_of("shop"))
+    assert (done.copied, done.failures) == (3, [])
+    with connect(target) as ws:
+        assert {name: content(ws.load(name)).decode() for name in ws.filenames()} == {
+            name: name for name in ("a/b.csv", "user:a/b.csv", "plain.csv")
+        }

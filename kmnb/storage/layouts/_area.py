@@ -16,7 +16,7 @@ from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from kmnb.core.addresses import NamedAddress, Place, parse_place
+from kmnb.core.addresses import NamedAddress, Place, parse_app, parse_place
 from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.core.metadata import Attribute, ObjectInfo
 from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, KeySyntaxError
@@ -34,6 +34,10 @@ from kmnb.storage.layouts._tree import is_number
 READ_BYTES = 8 * WINDOW_BYTES
 """What one request of a stream reads."""
 _MARK, _DIGEST, _SIZE = "peer-mark", "peer-digest", "peer-size"
+
+
+def _some_address(place: Place) -> NamedAddress:
+    return NamedAddress(place.app, place.user, place.session, place.filename or "x")
 
 
 class LayoutArea:
@@ -62,10 +66,11 @@ class LayoutArea:
             raise ArtifactNotFound(f"artifact {key!a:.1000}", "there is none")
         return None
 
-    def _holds(self, place: Place) -> bool:
-        """Whether the layout keeps a place apart from others; nothing else is read."""
+    def _holds(self, address: NamedAddress) -> bool:
+        """Whether the layout keeps an address apart from others, and anybody could ask for it; nothing else is read."""
         try:
-            self.shelf.check(NamedAddress(place.app, place.user, place.session, place.filename or "x"))
+            NamedAddress.of(address.name, app=address.app, user=address.user, session=address.session or "-")
+            self.shelf.check(address)
         except KeySyntaxError:
             return False
         return True
@@ -95,7 +100,8 @@ class LayoutArea:
             return facts
         if self.shelf.has_companions:
             told = await companions.explained(self.shelf, address, version, told=told)
-        attributes = dict(told.attributes)
+        # What a peer wrote may hold halves of surrogate pairs, which no store of kmnb takes.
+        attributes = {name: value.encode("utf-8", "replace").decode() for name, value in told.attributes.items()}
         if not address.is_short:
             attributes[Attribute.IDENTITY] = json.dumps([address.app, address.user, address.session, address.filename])
         return ObjectInfo(key, told.size, None, told.modified, told.identity, attributes)
@@ -126,9 +132,10 @@ class LayoutArea:
         """Walk versions, sorted; companions of what is there are left out. See ``ObjectArea.list``."""
         below = check_prefix(prefix)
         place = parse_place(below) if below else None
-        if place is not None and not self._holds(place):
+        if place is not None and not self._holds(_some_address(place)):
             return
-        slots = [slot async for slot in self._walk(place)]
+        app = parse_app(below) if place is None and below else None
+        slots = [slot async for slot in self.shelf.walk(place, app=app)]
         names = {slot.address for slot in slots}
         if place is not None and place.filename is not None and self.shelf.has_companions:
             described = companions.described_by(NamedAddress(place.app, place.user, place.session, place.filename))
@@ -138,6 +145,8 @@ class LayoutArea:
         found = {}
         for slot in slots:
             if self.shelf.has_companions and companions.described_by(slot.address) in names:
+                continue
+            if not self._holds(slot.address):
                 continue
             key = slot.address.version_key(slot.version)
             if is_below(key, below):

@@ -7,6 +7,7 @@ the document itself tell which version it describes.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -84,7 +85,11 @@ async def _has(shelf: Shelf, address: NamedAddress, document: Mapping[str, Any])
 
 def _away(document: Mapping[str, Any], modified: datetime) -> float:
     stamp = document.get("timestamp_utc")
-    return abs(stamp - modified.timestamp()) if isinstance(stamp, int | float) else float("inf")
+    try:
+        away = abs(float(stamp) - modified.timestamp()) if isinstance(stamp, int | float) else float("inf")
+    except OverflowError:
+        return float("inf")
+    return float("inf") if math.isnan(away) else away
 
 
 async def _read(shelf: Shelf, address: NamedAddress, number: int) -> dict[str, Any] | None:

@@ -19,6 +19,7 @@ from kmnb.core.peer_names import (
     is_of,
     mesh_headers,
     read_bucket_path,
+    read_inside_app,
 )
 from kmnb.errors import AlreadyExists, ArtifactNotFound, KeySyntaxError, StoreUnavailable
 from kmnb.storage._obstore import Bucket, Found
@@ -68,7 +69,7 @@ class ObjectShelf:
         folder = self._folder(address.app, address.user, address.session)
         return f"{folder}{bucket_name(address, is_mesh=self._is_mesh)}/{version}"
 
-    async def walk(self, place: Place | None) -> AsyncIterator[Slot]:
+    async def walk(self, place: Place | None, *, app: str | None = None) -> AsyncIterator[Slot]:
         """Walk versions in one listing; see ``Shelf.walk``."""
         folder, wanted = self._prefix, None
         if place is not None:
@@ -78,9 +79,10 @@ class ObjectShelf:
                 folder = self._path(wanted, 0).removesuffix("0")
         else:
             self.unplaced = Unplaced()
+            folder += "" if app is None else bucket_folder(app, "", None, is_mesh=self._is_mesh).removesuffix("/user/")
         async with aclosing(self._bucket.list(folder)) as pages:
             async for found in pages:
-                slot = await (self._any(found) if place is None else self._inside(found, folder, place))
+                slot = await (self._any(found, app) if place is None else self._inside(found, folder, place))
                 if slot is not None:
                     yield slot
 
@@ -97,23 +99,31 @@ class ObjectShelf:
             if not name or (place.session is None and not self._is_mesh and name == rest):
                 return None
         address = NamedAddress(place.app, place.user, place.session, name)
-        if self._is_mesh and "/" in name and not await self._speaks(found, address):
+        if "/" in name and not await self._speaks(found, address):
             return None
         return Slot(address, int(number), found.size, found.modified)
 
     async def _speaks(self, found: Found, address: NamedAddress) -> bool:
         """Ask an object whose path could be that of two names which of them it is."""
+        if not self._is_mesh:
+            return True
         try:
             return is_of((await self._bucket.head(found.path, thing="artifact")).attributes, address)
         except ArtifactNotFound:
             return False
 
-    async def _any(self, found: Found) -> Slot | None:
+    async def _any(self, found: Found, app: str | None) -> Slot | None:
         path = found.path.removeprefix(self._prefix)
         start, _, number = path.rpartition("/")
         if path.startswith(f"{OWN_FOLDER}/"):
             return None
-        address = read_bucket_path(start.split("/"), is_mesh=self._is_mesh) if is_number(number) else None
+        address = None
+        if is_number(number) and app is None:
+            address = read_bucket_path(start.split("/"), is_mesh=self._is_mesh)
+        elif is_number(number) and app is not None:
+            address = read_inside_app(app, start, is_mesh=self._is_mesh)
+            if address is not None and "/" in address.filename and not await self._speaks(found, address):
+                address = None
         if address is None and is_number(number) and self._is_mesh:
             address = await self._by_headers(found, start)
         if address is None:

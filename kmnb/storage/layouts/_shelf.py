@@ -89,8 +89,8 @@ class Shelf(Protocol):
     def warnings(self, app: str) -> list[str]:
         """Tell what is known to be wrong with an application's name in this layout."""
 
-    def walk(self, place: Place | None) -> AsyncIterator[Slot]:
-        """Walk the versions of a place, or of everything, in no order."""
+    def walk(self, place: Place | None, *, app: str | None = None) -> AsyncIterator[Slot]:
+        """Walk the versions of a place, or of everything, in no order; an application that is named settles doubts."""
 
     async def head(self, address: NamedAddress, version: int) -> Told:
         """Tell what lies beside a version. Raises ArtifactNotFound."""

@@ -35,12 +35,17 @@ def is_number(name: str) -> bool:
 
 
 def entries(folder: str) -> Iterator[os.DirEntry[str]]:
-    """Give what a folder holds, links left out; nothing where there is no such folder."""
+    """Give what a folder holds, links and names that are no text left out; nothing where there is no such folder."""
     try:
         with os.scandir(folder) as found:
-            yield from (entry for entry in found if not entry.is_symlink())
+            yield from (entry for entry in found if not entry.is_symlink() and _is_text(entry.name))
     except (FileNotFoundError, NotADirectoryError):
         return
+
+
+def _is_text(name: str) -> bool:
+    # Bytes that are no UTF-8 stand in names of Python as lone surrogates.
+    return not any("\ud800" <= char <= "\udfff" for char in name)
 
 
 def open_file(path: str) -> int:
@@ -135,8 +140,8 @@ class FolderShelf:
     def _scope(self, place: Place) -> Iterator[Slot]:
         raise NotImplementedError
 
-    async def walk(self, place: Place | None) -> AsyncIterator[Slot]:
-        """Walk versions; see ``Shelf.walk``."""
+    async def walk(self, place: Place | None, *, app: str | None = None) -> AsyncIterator[Slot]:
+        """Walk versions; folders leave no doubts. See ``Shelf.walk``."""
         with disk.disk_errors("store"):
             found = await in_thread(lambda: list(self._everything() if place is None else self._scope(place)))
         for slot in found:
