@@ -16,7 +16,7 @@ import pytest
 from kmnb._bridge import run
 from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, StoreError, StoreUnavailable
 from kmnb.storage import open_backend
-from kmnb.storage.backends import _nats_chunks, _nats_leftovers, _nats_sender
+from kmnb.storage.backends import _nats_chunks, _nats_leftovers, _nats_sender, _nats_writer
 from kmnb.storage.backends._nats_area import NatsArea
 from kmnb.storage.backends._nats_lane import Lane, Message
 from kmnb.storage.backends.nats import NatsBackend
@@ -189,6 +189,38 @@ def test_an_interrupted_put_leaves_nothing(area: NatsArea) -> None:
             async with asyncio.timeout(5):
                 while await messages(area) > max(before, 1):
                     await asyncio.sleep(0.01)
+
+    run(asyncio.wait_for(story(), SECONDS))
+
+
+def test_what_a_sleeping_server_stores_after_its_writer_gave_up_is_removed(
+    own_server: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_nats_writer, "PURGE_SECONDS", 0.3)
+    monkeypatch.setattr(_nats_writer, "LATE_PAUSES", (0.2, 0.5, 1.0))
+
+    async def story() -> None:
+        backend = await open_backend(fresh(own_server.url))
+        area, asleep = backend.discussions, asyncio.Event()
+
+        async def source() -> AsyncIterator[bytes]:
+            own_server.pause()
+            asleep.set()
+            yield DATA
+            await asyncio.Event().wait()
+
+        task = asyncio.ensure_future(area.put("given-up", source()))
+        await asleep.wait()
+        await asyncio.wait({task}, timeout=0.2)
+        task.cancel()
+        await asyncio.wait({task}, timeout=5)
+        assert task.cancelled()
+        assert len(backend._lanes._later) == 1
+        own_server.resume()
+        await asyncio.wait(backend._lanes._later, timeout=10)
+        assert await keys(area) == []
+        assert await messages(area) == 0
+        await backend.close()
 
     run(asyncio.wait_for(story(), SECONDS))
 
