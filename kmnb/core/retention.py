@@ -67,7 +67,7 @@ SENTENCES = {
     Reason.GRACE: "it is younger than the grace window",
     Reason.NO_AUTHORITY: "this registry never held its thread",
     Reason.HELD: "it is held",
-    Reason.OTHER_CREW: "it belongs to another crew",
+    Reason.OTHER_CREW: "it belongs to another crew, or its key is of no known grammar",
     Reason.UNKNOWN_AGE: "nobody knows when it was stored",
     Reason.UNREADABLE: "the registry cannot be read",
     Reason.LEFTOVER: "nobody owns it any more",

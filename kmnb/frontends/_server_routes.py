@@ -149,6 +149,8 @@ class OperationHandler(KmnbHandler):
             step = f"Known here: {', '.join(sorted(CLEANING))}."
             raise UnknownPlugin(f"operation {name[:100]!r}", "it is not offered over REST", step)
         arguments = checked(CLEANING[name].operation, self.arguments_given())
+        if name == "close" and not arguments["thread"]:
+            raise BadRequest("thread", "is not given", "Name it: the server has no discussion of its own.")
         workspace = await self.state.workspace()
         self.answer(data_of(await CLEANING[name].handler(workspace, arguments)))
 

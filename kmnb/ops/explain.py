@@ -8,6 +8,7 @@ from kmnb.core.report import Report
 from kmnb.core.retention import SENTENCES, Reason, Verdict
 from kmnb.ops.artifacts import get_artifact
 from kmnb.ops.context import Context
+from kmnb.ops.handles import address_of_handle
 
 
 async def explained(context: Context, report: Report, key: str) -> Answer:
@@ -29,7 +30,10 @@ async def explained(context: Context, report: Report, key: str) -> Answer:
     verdict = report.explain(key)
     if verdict is None:
         artifact = await get_artifact(context, key)
-        verdict = Verdict(artifact.key, Reason.OTHER_CREW, artifact.size, f"this judges {report.scope} only")
+        named = address_of_handle(artifact) is not None
+        reason = Reason.IN_POLICY if named else Reason.OTHER_CREW
+        detail = "named artifacts go by a policy only" if named else f"this judges {report.scope} only"
+        verdict = Verdict(artifact.key, reason, artifact.size, detail)
     fate = "goes" if verdict.deletes else "stays"
     sentence = SENTENCES[verdict.reason] + (f" ({verdict.detail})" if verdict.detail else "")
     told = {"key": verdict.key, "fate": fate, "reason": str(verdict.reason), "meaning": sentence, "bytes": verdict.size}

@@ -192,6 +192,13 @@ def kmnb_report(doors: dict[str, Ask], name: str) -> Any:
     return doors["python"](name, dry_run=True, **given)
 
 
+def test_named_artifacts_are_explained_as_never_swept(doors: dict[str, Ask], stores: dict[str, str]) -> None:
+    with kmnb.connect(stores["magic"]) as ws:
+        uri = ws.load("report.csv").uri
+    told = doors["magic"]("gc", explain=uri)
+    assert (told["fate"], told["reason"], "policy only" in told["meaning"]) == ("stays", "within-policy", True)
+
+
 def test_the_command_for_cron_jobs_says_it_too(doors: dict[str, Ask], stores: dict[str, str]) -> None:
     answer = python("-m", "kmnb", "sweep", "--url", stores["python"], "--json", "--dry-run")
     assert answer.clean, answer
@@ -218,4 +225,5 @@ def test_rest_offers_nothing_that_reaches_the_servers_files(server: Server) -> N
         reply = server.ask(f"kmnb/operations/{name}", method="POST", body={"source": "/etc/passwd"})
         assert (reply.status, reply.json["code"]) == (400, "unknown-plugin")
     assert server.ask("kmnb/operations/gc", method="POST", body={"dry_run": "perhaps"}).status == 400
+    assert server.ask("kmnb/operations/close", method="POST", body={}).status == 400
     assert server.ask("kmnb/operations/gc", method="POST", body={"dryrun": True}).status == 400
