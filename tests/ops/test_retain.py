@@ -24,7 +24,8 @@ def test_nothing_named_goes_without_a_policy_and_with_one_only_after_the_dry_run
     assert ws.retain(keep_last=2, dry_run=False).deleted == 6
     assert (ws.versions("a.txt"), ws.versions("user:b.txt")) == ([3, 4], [3, 4])
     assert ws.save("a.txt", "5").version == 5
-    assert ws.sweep().deleted == 0
+    # Leftovers of other processes on this machine may go; nothing of the store does.
+    assert [verdict for verdict in ws.sweep().verdicts if verdict.deletes and verdict.reason != "leftover"] == []
 
 
 def test_age_and_holds_count(virtual: Callable[..., Workspace], clock: Clock) -> None:
