@@ -22,7 +22,7 @@ from kmnb.ops.follow import follow
 from kmnb.ops.handle import Artifact
 
 GONE_MAX = 100
-"""Most objects of one thread whose deletion by one collection is told one by one."""
+"""Most objects whose deletion at once is told one by one; events of others must not be pushed out of their stream."""
 WAITING_MAX = 10_000
 """Events that a follower may lag behind; then the oldest are dropped."""
 
@@ -76,7 +76,7 @@ async def tell_saved(context: Context, artifact: Artifact, what: NamedAddress | 
 
 
 async def tell_gone(context: Context, kind: str, verdicts: Sequence[Verdict]) -> None:
-    """Tell what a collection deleted: each object, or the thread where more than :data:`GONE_MAX` of it went at once.
+    """Tell what a collection deleted: each object, or each thread where more than :data:`GONE_MAX` went at once.
 
     Args:
         context: The workspace.
@@ -87,7 +87,7 @@ async def tell_gone(context: Context, kind: str, verdicts: Sequence[Verdict]) ->
     for verdict in verdicts:
         threads.setdefault("/".join(verdict.key.split("/")[:3]), []).append(verdict)
     for thread, group in threads.items():
-        if len(group) > GONE_MAX:
+        if len(verdicts) > GONE_MAX and len(group) > 1:
             size, reasons = sum(one.size or 0 for one in group), sorted({str(one.reason) for one in group})
             facts = {"objects": len(group), "size_bytes": size, "reason": ", ".join(reasons)}
             await tell(context, kind, f"{thread}/", **facts)

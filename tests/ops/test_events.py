@@ -127,8 +127,29 @@ def test_many_deletions_of_one_thread_are_told_at_once(
     with ws.events() as events:
         ws.close_thread("t1")
         event = next(events)
+    assert (event.type, event.uri) == (DELETED, None)
     assert (event.filename, event.facts["objects"], event.facts["size_bytes"]) == (f"{ws.namespace}/pilot/t1/", 5, 5)
     assert event.scope == (ws.namespace, "pilot", "t1")
+
+
+def test_a_large_sweep_tells_each_thread_once(
+    virtual: Callable[..., Workspace], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kmnb.ops import events as module
+
+    monkeypatch.setattr(module, "GONE_MAX", 3)
+    ws = virtual()
+    for number in range(5):
+        ws.put(f"{number}", tool="x", thread=f"t{number % 2}")
+    single = ws.put("alone", tool="x", thread="t9")
+    clock.ahead(hours=5)
+    with ws.events() as events:
+        ws.sweep()
+        told = {(event.filename, event.facts.get("objects")) for event in islice(events, 3)}
+        ws.save("end", "x")
+        assert next(events).filename == "end"
+    start = f"{ws.namespace}/pilot"
+    assert told == {(f"{start}/t0/", 3), (f"{start}/t1/", 2), (single.key, None)}
 
 
 def test_a_bus_that_fails_does_not_undo_a_save(bus: Callable[..., Workspace], monkeypatch, caplog: Any) -> None:
