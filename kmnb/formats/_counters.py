@@ -60,14 +60,34 @@ class BySplitting:
         return self._records + self._splitter.finish().counted
 
 
-def make_counter(plugin: FormatPlugin, head: bytes, *, indexed: bool) -> Counter:
+class SectionLines:
+    """Every line of the section that is not blank is a record; lines are those of the whole text."""
+
+    def __init__(self, *, indexed: bool) -> None:
+        self.lines: LineCounter | None = LineCounter(indexed=indexed, blank=None)
+        self._own = LineCounter(indexed=False)
+
+    def feed(self, block: bytes) -> None:
+        """Take the next block of the section."""
+        self._own.feed(block)
+
+    def finish(self) -> int | None:
+        """Give the number of lines that are not blank."""
+        return self._own.filled
+
+
+def make_counter(plugin: FormatPlugin, head: bytes, *, indexed: bool, in_section: bool = False) -> Counter:
     """Choose the way to count.
 
     Args:
         plugin: The format.
         head: The first decoded bytes.
         indexed: Whether places of lines are noted.
+        in_section: Whether the text has sections, so that it has more lines than those whose records are counted.
     """
+    if in_section:
+        splitter = plugin.split(Dialect())
+        return SectionLines(indexed=indexed) if plugin.kind == "text" else BySplitting(splitter, indexed=indexed)
     own = getattr(plugin, "counter", None)
     if own is not None:
         counter: Counter = own(head, indexed=indexed)

@@ -115,22 +115,26 @@ class _Transcoder:
 
     def feed(self, block: bytes) -> bytes:
         if self._first is None:
-            return self._text(self._decode.decode(block))
+            return self._decoded(block)
         # Four bytes are the longest byte order mark.
         self._first += block
         return self._begin() if len(self._first) >= 4 else b""
 
     def finish(self) -> bytes:
         rest = self._begin() if self._first is not None else b""
-        return rest + self._text(self._decode.decode(b"", final=True))
+        return rest + self._decoded(b"", final=True)
 
     def _begin(self) -> bytes:
         first, self._first = self._first or b"", None
-        return self._text(self._decode.decode(first[mark_length(self._encoding, first) :]))
+        return self._decoded(first[mark_length(self._encoding, first) :])
 
-    @staticmethod
-    def _text(text: str) -> bytes:
-        return text.encode("utf-8", "replace")
+    def _decoded(self, block: bytes, *, final: bool = False) -> bytes:
+        try:
+            return self._decode.decode(block, final).encode("utf-8", "replace")
+        except UnicodeError as error:
+            # Some have rules of their own that no replacement helps over, such as a mark that must be there.
+            what = f"the content as {self._encoding[:80]!r}"
+            raise BadRequest(what, str(error)[:200], "Leave encoding out, or name another one") from None
 
 
 class _Opener:

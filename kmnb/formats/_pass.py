@@ -85,7 +85,11 @@ class ContentPass:
         own: Description | None = getattr(self._counter, "description", None)
         if own is not None or getattr(self.plugin, "is_binary", False):
             return own or Description("rows", shows_content=False)
-        return describe(self.plugin, without_section(bytes(self.head)), whole=self.is_whole)
+        try:
+            return describe(self.plugin, without_section(bytes(self.head)), whole=self.is_whole)
+        except KmnbError as fault:
+            self._unread = self._unread or fault
+            return Description("records")
 
     def index(self, size: int) -> Index | None:
         """Give the index of an object of that size; None where stored bytes are not text."""
@@ -110,7 +114,9 @@ class ContentPass:
             return
         if self._counter is None:
             begin = without_section(bytes(self.head))
-            self._counter = make_counter(self.plugin, begin, indexed=self.found.is_transparent)
+            in_section = len(begin) < len(self.head)
+            indexed = self.found.is_transparent
+            self._counter = make_counter(self.plugin, begin, indexed=indexed, in_section=in_section)
             if self.found.is_transparent and self._counter.lines is not None:
                 self._counter.lines.feed(stored)
         if not self.found.is_transparent and self._counter.lines is not None:

@@ -17,6 +17,7 @@ from kmnb.formats._detect import Detection, detect, read_label
 from kmnb.formats._encoding import AS_IS, TRANSPARENT
 from kmnb.formats._reading import ContentReader
 from kmnb.formats._sections import SectionFilter
+from kmnb.ops._dialect import dialect_of
 from kmnb.ops._isolated import IsolatedRun
 from kmnb.ops._line_index import IndexMaker, first_long_line, known_index, place_holds
 from kmnb.ops._resuming import find_place
@@ -56,7 +57,7 @@ class Feeding:
         self.reader, self._info = reader, info
         self.scanned = 0
         self.notes: list[str] = []
-        self._dialect = Dialect(**{name: values[name] for name in _DIALECT if values.get(name) is not None})
+        self._dialect = dialect_of(values)
 
     async def answer(self, cap: int) -> Slice:
         """Run the sip."""
@@ -256,9 +257,6 @@ class Feeding:
             return sections, len(head)
         await run.resume(place.number, place.line)
         return SectionFilter.passing(), place.offset
-
-
-_DIALECT = ("encoding", "delimiter", "quote", "header", "section", "strict")
 
 
 def _number(info: ObjectInfo, name: Attribute) -> int | None:

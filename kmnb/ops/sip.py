@@ -97,7 +97,7 @@ async def run_sip(
     feeding = Feeding(plugin, values, reader=reader, info=where.info)
     with tally(name, where.info.size):
         answer = await feeding.answer(cap)
-    return _completed(answer, name, asked, where=where, feeding=feeding)
+    return _completed(_capped(answer, cap), name, asked, where=where, feeding=feeding)
 
 
 async def _resolved(source: Source | tuple[ObjectArea, ObjectInfo | str]) -> Source:
@@ -105,6 +105,14 @@ async def _resolved(source: Source | tuple[ObjectArea, ObjectInfo | str]) -> Sou
     if isinstance(info, str) or info.size is None:
         info = await area.head(info if isinstance(info, str) else info.key)
     return Source(area, info)
+
+
+def _capped(answer: Slice, cap: int) -> Slice:
+    """Cut a text that has not one whole character within the cap: a bad byte is shown as one of three bytes."""
+    raw = answer.text.encode("utf-8", "replace")
+    if len(raw) <= cap:
+        return answer
+    return replace(answer, text=raw[:cap].decode("utf-8", "ignore"), complete=False)
 
 
 def _completed(answer: Slice, name: str, asked: Mapping[str, Any], *, where: Source, feeding: Feeding) -> Slice:

@@ -33,7 +33,7 @@ class SelectRun:
             raise BadRequest("select: columns", "no columns are named", "Name at least one; '*' takes all")
         self._where: Condition | None = parse_where(arguments["where"]) if arguments.get("where") else None
         self._limit: int | None = arguments.get("limit")
-        self._delimiter = (arguments.get("delimiter") or ",")[:1]
+        self._delimiter = (arguments.get("delimiter") or ",").replace("\\t", "\t")[:1]
         self._cap = max_bytes
         state: dict[str, Any] = json.loads(arguments["cursor"]) if arguments.get("cursor") else {}
         self._skip = int(state.get("record", 0))

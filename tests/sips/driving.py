@@ -56,12 +56,16 @@ def sip_bytes(
     media_type: str | None = None,
     area: BytesArea | None = None,
 ) -> Slice:
-    """Take one sip; windows are as large as ``cut`` says."""
+    """Take one sip; windows are as large as ``cut`` says. What it says that it moved is what the store has given."""
     import pytest
 
     area = area or BytesArea(data)
+    before = area.moved
     with pytest.MonkeyPatch.context() as patch:
         if cut is not None:
             patch.setattr(_windows, "FIRST_WINDOW_BYTES", cut.size)
             patch.setattr(_windows, "WINDOW_BYTES", cut.size)
-        return run(run_sip((area, info_of(data, indexed=indexed, media_type=media_type)), name, arguments))  # type: ignore[arg-type]
+        info = info_of(data, indexed=indexed, media_type=media_type)
+        answer: Slice = run(run_sip((area, info), name, arguments))  # type: ignore[arg-type]
+    assert answer.fetched_bytes == area.moved - before
+    return answer

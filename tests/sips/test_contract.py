@@ -8,7 +8,7 @@ import pytest
 
 from kmnb.core.describe import Example
 from kmnb.ops.sip import sip_names, sip_operation, sip_plugin
-from tests.sips.driving import Cut, sip_bytes
+from tests.sips.driving import BytesArea, Cut, sip_bytes
 
 EXAMPLES = [(name, place) for name in sip_names() for place in range(len(sip_operation(name).examples))]
 
@@ -39,6 +39,20 @@ def test_a_sip_has_a_summary_examples_and_help_for_every_parameter(name: str) ->
 @pytest.mark.parametrize("name", sip_names())
 def test_every_sip_takes_a_cap_and_a_section(name: str) -> None:
     assert {"max_bytes", "section"} <= {param.name for param in sip_operation(name).params}
+
+
+@pytest.mark.parametrize("name", sip_names())
+@pytest.mark.parametrize("indexed", [True, False])
+def test_what_a_sip_says_it_moved_is_what_the_store_gave(name: str, indexed: bool) -> None:
+    content = b"".join(b'{"name":"pod-%d","n":%d}\n' % (n, n) for n in range(20_000))
+    arguments = {"grep": {"pattern": "pod-7"}, "jq": {"program": ".n"}, "jmespath": {"expression": "n"}}
+    asked = arguments.get(name, {"columns": ["n"]} if name == "select" else {})
+    area = BytesArea(content)
+    answer = sip_bytes(content, name, asked, indexed=indexed, area=area)
+    assert answer.fetched_bytes == area.moved
+    assert area.moved <= len(content) + (64 << 10)
+    if indexed and name in ("count", "schema"):
+        assert area.moved == 0
 
 
 @pytest.mark.parametrize(("name", "place"), EXAMPLES)
