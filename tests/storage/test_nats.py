@@ -147,7 +147,7 @@ def test_a_folder_of_the_embedded_server_is_told_and_its_address_too(backend: Na
     assert facts["ttl_seconds"] == 48 * 3600
     assert facts["buckets"]["kmnb_named_artifacts"]["ttl_seconds"] is None
     assert facts["warnings"] == []
-    assert backend.server_url.startswith("nats://127.0.0.1:")
+    assert backend.server_url.startswith("nats://kmnb:")
 
 
 def test_a_chunk_that_is_kept_costs_one_small_question(backend: NatsBackend) -> None:

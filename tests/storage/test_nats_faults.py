@@ -9,14 +9,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 
 import pytest
+from nats.aio.msg import Msg
 
 from kmnb._bridge import run
+from kmnb.core.bounds import CONNECT_SECONDS
 from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, StoreError, StoreUnavailable
 from kmnb.storage import open_backend
-from kmnb.storage.backends import _nats_chunks, _nats_leftovers, _nats_sender, _nats_writer
+from kmnb.storage.backends import _nats_leftovers, _nats_link, _nats_patience, _nats_pings, _nats_writer
 from kmnb.storage.backends._nats_area import NatsArea
 from kmnb.storage.backends._nats_lane import Lane, Message
 from kmnb.storage.backends.nats import NatsBackend
@@ -49,8 +51,7 @@ def own_server() -> Iterator[NatsServer]:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short patience, so that the tests are quick."""
-    monkeypatch.setattr(_nats_chunks, "STALL_SECONDS", 0.5)
-    monkeypatch.setattr(_nats_sender, "STALL_SECONDS", 0.5)
+    monkeypatch.setattr(_nats_patience, "STALL_SECONDS", 0.5)
 
 
 async def drop(area: NatsArea, key: str, index: int) -> None:
@@ -393,6 +394,99 @@ def test_what_a_server_that_stays_away_was_asked_ends_in_time(own_server: NatsSe
     run(asyncio.wait_for(story(), 60))
 
 
+def calls(backend: NatsBackend) -> list[Callable[[], Awaitable[object]]]:
+    """One small call of each kind."""
+    area = backend.discussions
+    return [
+        lambda: area.head("x"),
+        lambda: area.put("y", b"small"),
+        lambda: area.get_range("x", 3 * MIB, 3 * MIB + 5),
+        lambda: area.delete("x"),
+        lambda: keys(area),
+        lambda: backend.records.get("x"),
+        lambda: backend.bus.publish("kmnb.events.x", b"", stored=True),
+        lambda: backend.bus.publish("other.x", b"", stored=False),
+    ]
+
+
+def test_where_nothing_listens_a_call_fails_within_the_time_out_of_connecting(own_server: NatsServer) -> None:
+    async def story() -> None:
+        backend = await open_backend(fresh(own_server.url, connect_seconds=0.5))
+        await backend.discussions.put("x", DATA)
+        own_server.kill()
+        for call in calls(backend):
+            begin = time.monotonic()
+            with pytest.raises(StoreUnavailable, match=f"127.0.0.1:{own_server.port}"):
+                await call()
+            assert time.monotonic() - begin < 2
+        own_server.start()
+        assert await read(backend.discussions, "x") == DATA
+        await backend.close()
+
+    run(asyncio.wait_for(story(), SECONDS))
+
+
+def test_a_frozen_server_is_given_up_by_its_silence(own_server: NatsServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _nats_patience.SILENT_SECONDS <= 10
+    assert _nats_patience.STALL_SECONDS + CONNECT_SECONDS <= 10
+    monkeypatch.setattr(_nats_link, "ATTEMPT_SECONDS", 0.4)
+    monkeypatch.setattr(_nats_pings, "PING_SECONDS", 0.4)
+    monkeypatch.setattr(_nats_pings, "FLUSH_SECONDS", 0.4)
+    monkeypatch.setattr(_nats_patience, "WATCH_SECONDS", 0.4)
+    monkeypatch.setattr(_nats_patience, "STALL_SECONDS", 0.4)
+
+    async def story() -> None:
+        backend = await open_backend(fresh(own_server.url, connect_seconds=0.5))
+        info = await backend.discussions.put("x", DATA)
+        own_server.pause()
+        kept = (lambda: backend.discussions.get_range("x", MIB, MIB + 5, info=info),)
+        for call in (*calls(backend), *kept):
+            begin = time.monotonic()
+            with pytest.raises(StoreUnavailable, match=f"127.0.0.1:{own_server.port}"):
+                await call()
+            assert time.monotonic() - begin < 3
+        own_server.resume()
+        assert await read(backend.discussions, "x") == DATA
+        await backend.close()
+
+    run(asyncio.wait_for(story(), 40))
+
+
+def test_a_server_that_is_slow_but_answers_pings_is_waited_for(
+    own_server: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_nats_link, "ATTEMPT_SECONDS", 0.1)
+
+    async def story() -> None:
+        backend = await open_backend(fresh(own_server.url, request_seconds=5))
+        client, asked = await backend._link.client(), []
+
+        async def answer(message: Msg) -> None:
+            asked.append(message)
+            if len(asked) == 4:
+                await message.respond(b"late")
+
+        await client.subscribe("slow", cb=answer)
+        assert (await backend._link.request("slow", thing="test")).data == b"late"
+        await backend.close()
+
+    run(asyncio.wait_for(story(), SECONDS))
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_a_call_that_is_under_way_while_the_server_restarts_completes(own_server: NatsServer, number: int) -> None:
+    async def story() -> None:
+        backend = await open_backend(fresh(own_server.url))
+        await backend.discussions.put("x", DATA)
+        own_server.kill()
+        call = asyncio.ensure_future(calls(backend)[number]())
+        await asyncio.to_thread(own_server.start)
+        await call
+        await backend.close()
+
+    run(asyncio.wait_for(story(), SECONDS))
+
+
 def test_a_server_that_is_gone_is_an_error_and_the_store_works_again_when_it_is_back(own_server: NatsServer) -> None:
     async def story() -> None:
         backend = await open_backend(fresh(own_server.url, request_seconds=1))
@@ -429,7 +523,7 @@ def test_a_chunk_that_overtook_its_predecessor_is_put_back_in_order(area: NatsAr
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Lane, "send_all", send_all_but_one)
-            patch.setattr(_nats_sender, "STALL_SECONDS", 0.3)
+            patch.setattr(_nats_patience, "STALL_SECONDS", 0.3)
             await area.put("x", b"".join(chunks))
         assert len(lost) == 1
         assert await read(area, "x") == b"".join(chunks)

@@ -11,7 +11,7 @@ import pytest
 from kmnb._bridge import run
 from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, VersionConflict
 from kmnb.storage import open_backend
-from kmnb.storage.backends import _nats_chunks, _nats_sender
+from kmnb.storage.backends import _nats_chunks, _nats_patience
 from kmnb.storage.backends._nats_area import NatsArea
 from kmnb.storage.backends.nats import NatsBackend
 from kmnb.testing._nats import NatsCluster, NatsServer, old_binary
@@ -201,7 +201,7 @@ async def heal(area: NatsArea, server: NatsServer) -> None:
 
 @pytest.mark.parametrize("how", ["kill"])
 def test_a_put_survives_the_loss_of_its_leader(cluster: NatsCluster, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_nats_sender, "STALL_SECONDS", 1.0)
+    monkeypatch.setattr(_nats_patience, "STALL_SECONDS", 1.0)
 
     async def story() -> None:
         backend = await open_backend(fresh(cluster.url, replicas=3))
@@ -232,7 +232,7 @@ def test_a_put_survives_the_loss_of_its_leader(cluster: NatsCluster, how: str, m
 def test_a_read_survives_the_loss_of_the_leader(
     cluster: NatsCluster, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_nats_chunks, "STALL_SECONDS", 1.0)
+    monkeypatch.setattr(_nats_patience, "STALL_SECONDS", 1.0)
 
     async def story() -> None:
         backend = await open_backend(fresh(cluster.url, replicas=3))

@@ -67,7 +67,7 @@ def read_address(url: str, options: Mapping[str, Any], *, with_login: bool = Tru
     Args:
         url: The URL.
         options: Options of the call; they win.
-        with_login: Whether the server asks for credentials; an embedded one does not, and none are looked for.
+        with_login: Whether credentials are looked for; those of an embedded server lie beside its data.
 
     Returns:
         Servers, buckets, limits and login.

@@ -70,8 +70,8 @@ class NatsArea:
         writer = ObjectWriter(self.bucket, self._lanes, key)
         try:
             document = await writer.write(source, attributes, progress)
-        except BaseException:
-            await writer.undo()
+        except BaseException as error:
+            await writer.undo(error)
             raise
         # From here on it is a matter of milliseconds, and a half-made decision would be worse than a late one.
         commit = asyncio.ensure_future(self._commit(writer, document, previous, create_only=create_only))
@@ -90,16 +90,16 @@ class NatsArea:
             except StoreUnavailable:
                 # It may still arrive, so its chunks stay; without a meta they are collected later.
                 raise
-            except AlreadyExists:
+            except AlreadyExists as error:
                 current = await self._meta(writer.key)
                 if current is not None and current.nuid == writer.nuid:
                     break
                 if create_only and current is not None and not current.deleted:
-                    await writer.undo()
+                    await writer.undo(error)
                     raise
                 previous = current
-            except BaseException:
-                await writer.undo()
+            except BaseException as error:
+                await writer.undo(error)
                 raise
         if previous is not None and previous.chunks:
             # The new object stands whatever comes of this; chunks without a meta are collected later.

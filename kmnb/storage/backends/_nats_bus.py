@@ -14,6 +14,7 @@ from kmnb.errors import KmnbError, StoreError, StoreUnavailable
 from kmnb.storage._protocols import BusMessage
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_link import Link
+from kmnb.storage.backends._nats_patience import SILENT_SECONDS
 from kmnb.storage.backends._nats_stream import SECOND, ensure_stream
 
 _HOUR = 3600
@@ -58,7 +59,7 @@ class NatsBus:
             client = await self._link.client()
             try:
                 await client.publish(subject, data)
-                await client.flush()
+                await self._link.pings.flush(client)
             except Exception as error:
                 raise failures.translate(error, thing, self._link.address.shown) from error
             return
@@ -134,6 +135,7 @@ class NatsBus:
         name, left = answer["name"], int(answer.get("num_pending") or 0)
         client = await self._link.client()
         inbox = client.new_inbox()
+        seconds = min(SILENT_SECONDS, self._link.address.request_seconds)
         subscription = await client.subscribe(inbox)
         try:
             while left > 0:
@@ -144,7 +146,7 @@ class NatsBus:
                     reply=inbox,
                 )
                 for _ in range(batch):
-                    message = await subscription.next_msg(timeout=self._link.address.request_seconds)
+                    message = await subscription.next_msg(timeout=seconds)
                     if status := (message.headers or {}).get("Status"):
                         if status == NO_MESSAGES:
                             yield None
@@ -175,7 +177,7 @@ class NatsBus:
         client, inbox = await self._link.client(), _Inbox(subject)
         try:
             subscription = await client.subscribe(subject, cb=inbox.put)
-            await client.flush()
+            await self._link.pings.flush(client)
         except Exception as error:
             raise failures.translate(error, f"subject {subject}", self._link.address.shown) from error
         try:

@@ -10,6 +10,7 @@ from contextlib import aclosing
 from kmnb.core.bounds import MIB, WINDOW_BYTES
 from kmnb.errors import DigestMismatch, StoreError, StoreUnavailable
 from kmnb.storage._digest import RunningDigest
+from kmnb.storage.backends import _nats_patience as patience
 from kmnb.storage.backends._nats_bucket import Bucket
 from kmnb.storage.backends._nats_feeds import ConsumerFeed, DirectFeed, Feed
 from kmnb.storage.backends._nats_lanes import Lanes
@@ -21,8 +22,6 @@ CACHE_BYTES = 8 * MIB
 """How much of the chunks read last is kept for the next range."""
 CONSUMER_BYTES = 8 * MIB
 """Size from which on a reading is worth a consumer: making and removing one costs two requests."""
-STALL_SECONDS = 5.0
-"""How long nothing may come before the lane is given up for another."""
 LAG_SECONDS = 5.0
 """How long a replica may lack what the leader has."""
 PAUSE_SECONDS = 0.1
@@ -154,7 +153,7 @@ class ChunkReader:
                         feed = transfer.feed = await self._started(feed, start, place=place)
                         transfer.begin(lane, start)
                         while not transfer.is_done:
-                            window = await transfer.window(STALL_SECONDS)
+                            window = await transfer.window(patience.STALL_SECONDS)
                             effort.renew()
                             yield window
                 except (Lost, StoreUnavailable) as error:
@@ -196,21 +195,23 @@ class _Effort:
     def __init__(self, bucket: Bucket, place: Place, key: str) -> None:
         self._bucket, self._place, self._key = bucket, place, key
         self._loop = asyncio.get_running_loop()
+        self._patience = patience.Patience(bucket.link)
         self._gaps = 0
         self.renew()
 
     def renew(self) -> None:
         """Take note that something came."""
         self._since = self._loop.time()
+        self._patience.renew()
 
     async def after_loss(self, error: Exception) -> None:
         """Pause before the next try, or give up.
 
         Raises:
-            StoreUnavailable: Nothing came within the request time-out.
+            StoreUnavailable: Nothing came for too long.
         """
         address = self._bucket.link.address
-        if self._loop.time() - self._since > address.request_seconds:
+        if self._patience.is_spent(error):
             if isinstance(error, StoreUnavailable):
                 raise error
             reason = f"{address.shown} did not send it in time"

@@ -80,6 +80,20 @@ def no_responders() -> type[Exception]:
 
 
 @cache
+def timeout() -> type[Exception]:
+    """Give the class of nats-py that says that no answer came."""
+    from nats.errors import TimeoutError as NatsTimeoutError
+
+    return NatsTimeoutError
+
+
+def is_away(error: BaseException) -> bool:
+    """Tell whether an error means that no server was reached, and not that one answered badly."""
+    answered = (ApiError, no_responders())
+    return isinstance(error, StoreUnavailable) and not isinstance(error.__cause__, answered)
+
+
+@cache
 def _table() -> tuple[_Row, ...]:
     from nats import errors as client
 

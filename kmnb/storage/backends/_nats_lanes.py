@@ -39,8 +39,11 @@ class Lanes:
         bytes_before, messages_before = lane.received_bytes, lane.sent_messages
         try:
             yield lane
-        except BaseException:
+        except BaseException as error:
             lane.abort()
+            if isinstance(error, Exception):
+                # What befell this one may have befallen all: the next transfer shall not find out by waiting again.
+                self._abort_idle()
             raise
         finally:
             lane.release()
@@ -103,6 +106,9 @@ class Lanes:
         """Close the idle lanes."""
         for task in self._later:
             task.cancel()
+        self._abort_idle()
+
+    def _abort_idle(self) -> None:
         for lane in self._idle:
             lane.abort()
         self._idle.clear()

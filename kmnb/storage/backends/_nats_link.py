@@ -6,12 +6,14 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from kmnb.errors import StoreUnavailable
+from kmnb.errors import StoreError, StoreUnavailable
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_address import Address
+from kmnb.storage.backends._nats_pings import Pings
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -19,17 +21,33 @@ if TYPE_CHECKING:
 
 ATTEMPT_SECONDS = 5.0
 """How long one attempt of a request may take before it is made again."""
+SEARCH_SECONDS = 1.0
+"""Pause between two searches for a server that went away and may come back elsewhere."""
 PAUSE_SECONDS = 0.05
 """Pause before a request is made again."""
 _SUBJECT = re.compile(r'"([^"]+)"')
 
 
 class Link:
-    """A connection that several calls share. It is made again after a fork."""
+    """A connection that several calls share. It is made again after a fork.
 
-    def __init__(self, address: Address, *, after_fork: Callable[[], None] | None = None) -> None:
+    Args:
+        address: Where the server is.
+        after_fork: Called in a forked child before it connects.
+        find: Tells where a server that went away is now; without it, it is waited for where it was.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        after_fork: Callable[[], None] | None = None,
+        find: Callable[[Address], Awaitable[Address]] | None = None,
+    ) -> None:
         self.address = address
-        self._after_fork = after_fork
+        self._after_fork, self._find = after_fork, find
+        self._search: asyncio.Task[None] | None = None
+        self.pings = Pings()
         self._client: Client | None = None
         self._pid = os.getpid()
         self._opening = asyncio.Lock()
@@ -39,8 +57,13 @@ class Link:
         self.requests = 0
         self.received_bytes = 0
 
+    @property
+    def patience(self) -> float:
+        """Seconds that a call waits for a server that is away: it may be starting again."""
+        return min(self.address.connect_seconds, self.address.request_seconds)
+
     async def client(self) -> Client:
-        """Give the connection; open it when there is none.
+        """Give the connection; open it when there is none, wait for it while it is being made again.
 
         Raises:
             StoreUnavailable: No server was reached within the connect time-out.
@@ -48,14 +71,30 @@ class Link:
         """
         if self._pid != os.getpid():
             self._client, self._pid, self._opening, self._waiting = None, os.getpid(), asyncio.Lock(), {}
+            self._search, self.pings = None, Pings()
             if self._after_fork is not None:
                 self._after_fork()
-        if self._client is not None and not self._client.is_closed:
-            return self._client
-        async with self._opening:
-            if self._client is None or self._client.is_closed:
-                self._client = await self._connect()
-            return self._client
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.patience
+        while True:
+            client = await self._opened()
+            if client.is_connected:
+                return client
+            if loop.time() >= deadline:
+                raise self._away(f"NATS server {self.address.shown}")
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _opened(self) -> Client:
+        if self._client is None or self._client.is_closed:
+            async with self._opening:
+                if self._client is None or self._client.is_closed:
+                    self._client = await self._connect()
+        return self._client
+
+    def _away(self, thing: str) -> StoreUnavailable:
+        shown = self.address.shown
+        reason = f"it is not reachable: the connection was lost, and no other came about in {self.patience:g} s"
+        return StoreUnavailable(thing, reason, "Is the server up?", server=shown)
 
     async def _connect(self) -> Client:
         from nats.aio.client import Client
@@ -64,8 +103,14 @@ class Link:
         address = self.address
 
         async def on_error(error: Exception) -> None:
+            # A server that stays away for days is tried five times a second.
+            del seen[:-8]
             seen.append(error)
             self._deny(error)
+
+        async def on_lost() -> None:
+            if client is self._client:
+                self._lose(client)
 
         try:
             async with asyncio.timeout(address.connect_seconds):
@@ -73,6 +118,7 @@ class Link:
                     list(address.servers),
                     name="kmnb",
                     error_cb=on_error,
+                    disconnected_cb=on_lost,
                     connect_timeout=max(1, int(address.connect_seconds)),
                     max_reconnect_attempts=1,
                     reconnect_time_wait=0,
@@ -88,6 +134,25 @@ class Link:
         self.server_version, self.max_payload = (version.major, version.minor), client.max_payload
         client.options |= {"max_reconnect_attempts": -1, "reconnect_time_wait": 0.2}
         return client
+
+    def _lose(self, client: Client) -> None:
+        """Have the requests under way asked again, for no answer can come any more, and look for the server."""
+        for future in [future for waiting in self._waiting.values() for future in waiting]:
+            if not future.done():
+                future.set_exception(ConnectionResetError("the connection was lost"))
+        self.pings.cancel()
+        if self._find is not None and not client.is_closed and (self._search is None or self._search.done()):
+            self._search = asyncio.ensure_future(self._look(client, self._find))
+
+    async def _look(self, client: Client, find: Callable[[Address], Awaitable[Address]]) -> None:
+        """Tell the client where the server is now, until it is connected again; it keeps its subscriptions."""
+        while client is self._client and not client.is_connected and not client.is_closed:
+            with suppress(StoreError, OSError):
+                self.address = await find(self.address)
+                login = self.address.login
+                client.options |= {"user": login.user, "password": login.password}
+                client.set_server_pool(list(self.address.servers))
+            await asyncio.sleep(SEARCH_SECONDS)
 
     def _deny(self, error: Exception) -> None:
         """Fail the requests that the server refused: it tells so beside them, never as their answer."""
@@ -111,10 +176,9 @@ class Link:
             headers: Headers of the question.
 
         Raises:
-            StoreUnavailable: No answer within the request time-out.
+            StoreUnavailable: No answer within the request time-out; earlier where nothing listens, or all is silent.
             StoreDenied: The credentials lack the right.
         """
-        shown = self.address.shown
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.address.request_seconds
         while True:
@@ -127,10 +191,17 @@ class Link:
                 self.received_bytes += len(answer.data)
                 return answer
             except Exception as error:
-                mine = failures.translate(error, thing, shown)
-                if not isinstance(mine, StoreUnavailable) or left < PAUSE_SECONDS or not self._may_pass(error):
+                mine = failures.translate(error, thing, self.address.shown)
+                may_pass = isinstance(mine, StoreUnavailable) and self._may_pass(error)
+                if not may_pass or deadline - loop.time() < PAUSE_SECONDS or not await self._may_come(client, error):
                     raise mine from error
             await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _may_come(self, client: Client, error: Exception) -> bool:
+        """Ask a server that gave no answer for a sign of life; one that is away is waited for elsewhere."""
+        if not isinstance(error, TimeoutError | failures.timeout()):
+            return True
+        return await self.pings.is_answered(client) or not client.is_connected
 
     def _may_pass(self, error: Exception) -> bool:
         if not isinstance(error, failures.no_responders()):
@@ -191,8 +262,11 @@ class Link:
     async def close(self) -> None:
         """Let go of the connection."""
         client, self._client = self._client, None
+        if self._search is not None and self._pid == os.getpid():
+            self._search.cancel()
         if client is not None and self._pid == os.getpid():
             await _close_quietly(client)
+            self.pings.cancel()
 
 
 def _telling(seen: list[Exception], error: Exception) -> Exception:

@@ -17,6 +17,7 @@ from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_lane import Lane
 from kmnb.storage.backends._nats_lanes import Lanes
 from kmnb.storage.backends._nats_layout import read_time
+from kmnb.storage.backends._nats_patience import watched
 from kmnb.storage.backends._nats_stream import Stored, Stream
 from kmnb.storage.backends._nats_wire import Frame
 
@@ -64,14 +65,15 @@ class Lister:
 
     async def _page(self, question: dict[str, object], thing: str) -> bytes:
         """Ask for stream info over a lane: an answer has megabytes."""
-        seconds = self._stream.link.address.request_seconds
         error: Exception = TimeoutError()
         for _ in range(3):
             try:
-                async with asyncio.timeout(seconds), self._lanes.lane(thing) as lane:
+                async with watched(self._stream.link, thing), self._lanes.lane(thing) as lane:
                     page = await _Answer(lane).ask(
                         f"{self._stream.link.address.api}.STREAM.INFO.{self._stream.stream}", question
                     )
+            except StoreUnavailable:
+                raise
             except (OSError, TimeoutError) as lost:
                 error = lost
                 continue
@@ -110,12 +112,13 @@ class Lister:
     async def _last_batch(
         self, subjects: list[str], make: Callable[[Stored], T], *, at_least: int, thing: str
     ) -> dict[str, T]:
-        seconds = self._stream.link.address.request_seconds
         for _ in range(TRIES):
             try:
-                async with asyncio.timeout(seconds), self._lanes.lane(thing) as lane:
+                async with watched(self._stream.link, thing), self._lanes.lane(thing) as lane:
                     batch = _LastBatch(lane, make)
                     await batch.ask(f"{self._stream.link.address.api}.DIRECT.GET.{self._stream.stream}", subjects)
+            except StoreUnavailable:
+                raise
             except (OSError, TimeoutError):
                 batch = None
             if batch is not None and (batch.seen is None or batch.seen >= at_least):

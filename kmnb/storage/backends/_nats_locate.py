@@ -16,6 +16,7 @@ from kmnb.storage.backends._nats_feeds import ConsumerFeed
 from kmnb.storage.backends._nats_lane import Lane
 from kmnb.storage.backends._nats_lanes import Lanes
 from kmnb.storage.backends._nats_layout import Place
+from kmnb.storage.backends._nats_patience import watched
 from kmnb.storage.backends._nats_wire import Frame
 
 T = TypeVar("T")
@@ -96,9 +97,10 @@ class Locator:
         """List the size of every chunk, by headers only."""
         if place.chunks > CHUNKS_MAX:
             raise DigestMismatch(f"artifact {key!r}", f"{place.chunks} chunks of uneven size are too many to list")
-        feed = ConsumerFeed(self._bucket, place.chunk_subject, thing=f"artifact {key!r}", headers_only=True)
+        thing = f"artifact {key!r}"
+        feed = ConsumerFeed(self._bucket, place.chunk_subject, thing=thing, headers_only=True)
         try:
-            async with self._lanes.lane(f"artifact {key!r}") as lane:
+            async with watched(self._bucket.link, thing), self._lanes.lane(thing) as lane:
                 await feed.start(1)
                 sizes = await _Sizes(feed, lane).collect(feed.pending, self._bucket.link.address.request_seconds)
         finally:
@@ -163,10 +165,11 @@ class Locator:
 
     async def _step_to(self, place: Place, low: tuple[int, int], *, wanted: int, key: str) -> int | None:
         """Go from a place to a chunk a few steps behind, by headers only; None where that cannot be done."""
-        feed = ConsumerFeed(self._bucket, place.chunk_subject, thing=f"artifact {key!r}", headers_only=True)
+        thing = f"artifact {key!r}"
+        feed = ConsumerFeed(self._bucket, place.chunk_subject, thing=thing, headers_only=True)
         steps = low[1] - wanted + 1
         with suppress(KmnbError, OSError, TimeoutError):
-            async with self._lanes.lane(f"artifact {key!r}") as lane:
+            async with watched(self._bucket.link, thing), self._lanes.lane(thing) as lane:
                 await feed.start(low[0], lasting_seconds=1)
                 sizes = await _Sizes(feed, lane).collect(steps, self._bucket.link.address.request_seconds)
                 return sizes[-1][0] if len(sizes) == steps else None

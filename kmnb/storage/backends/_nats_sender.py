@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from kmnb.errors import StoreDenied, StoreError, StoreUnavailable
 from kmnb.storage.backends import _nats_errors as failures
+from kmnb.storage.backends import _nats_patience as patience
 from kmnb.storage.backends._nats_bucket import Bucket
 from kmnb.storage.backends._nats_lane import Lane, Message
 from kmnb.storage.backends._nats_wire import Frame
@@ -26,8 +27,6 @@ WINDOW_CHUNKS = 64
 """Chunks in flight; their bytes are held until all before them are acknowledged."""
 _PLAIN = re.compile(rb'\{"stream":"[A-Za-z0-9_-]+", *"seq":(\d{1,18})\}')
 # What servers answer when all is well; anything else is read with care.
-STALL_SECONDS = 5.0
-"""How long no acknowledgement may come before the lane is given up for another."""
 
 
 class Broken(Exception):
@@ -107,7 +106,7 @@ class ChunkSender:
             raise Broken(f"no acknowledgement for {seconds:g} s") from None
 
     def _patience(self) -> float:
-        return min(STALL_SECONDS, self._bucket.link.address.request_seconds)
+        return min(patience.STALL_SECONDS, self._bucket.link.address.request_seconds)
 
     def _held_lane(self) -> Lane:
         if self._lane is None or self._lane.error is not None:

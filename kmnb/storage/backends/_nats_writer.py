@@ -19,6 +19,7 @@ from kmnb.storage.backends._nats_lane import Lane
 from kmnb.storage.backends._nats_lanes import Lanes
 from kmnb.storage.backends._nats_layout import EVEN, chunk_subject, meta_subject, write_digest, write_meta
 from kmnb.storage.backends._nats_leftovers import LEFTOVER_SECONDS
+from kmnb.storage.backends._nats_patience import Patience
 from kmnb.storage.backends._nats_sender import Broken, Chunk, ChunkSender
 
 CALM_SECONDS = 0.1
@@ -104,18 +105,15 @@ class ObjectWriter:
 
     async def _persist(self, step: Callable[[], Awaitable[None]]) -> None:
         """Do a step over a lane; after a loss over another one, until nothing is acknowledged for too long."""
-        loop = asyncio.get_running_loop()
-        limit = self.bucket.link.address.request_seconds
-        since: float | None = None
+        patience = Patience(self.bucket.link)
         while True:
             try:
                 await self._ensure_lane()
                 await step()
                 return
             except (Broken, StoreUnavailable) as error:
-                since = since if since is not None else loop.time()
                 self._drop_lane()
-                if loop.time() - since > limit:
+                if patience.is_spent(error):
                     shown = self.bucket.link.address.shown
                     reason = f"{shown} did not take it in time: {error}"
                     advice = "Is the server up, and is there room on its disk?"
@@ -162,13 +160,15 @@ class ObjectWriter:
                 raise AlreadyExists(self.thing, "there is one already", "Choose another key") from error
             raise failures.translate(error, self.thing, self.bucket.link.address.shown) from error
 
-    async def undo(self) -> None:
-        """Remove the chunks of a put that failed, as far as the server lets us."""
+    async def undo(self, error: BaseException) -> None:
+        """Remove the chunks of a put that failed, as far as the server lets us; nobody waits for one that is away."""
         if not self._sender.count:
             return
-        if not self._sender.is_settled:
+        is_away = failures.is_away(error)
+        if is_away or not self._sender.is_settled:
             self._lanes.later(self._purge_again)
-        await self._purge()
+        if not is_away:
+            await self._purge()
 
     async def _purge(self) -> None:
         with contextlib.suppress(KmnbError, TimeoutError):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from kmnb.core.bounds import TTL_SECONDS
 from kmnb.core.metadata import Capability
-from kmnb.storage._embedded import EmbeddedServer
+from kmnb.storage._embedded import EmbeddedServer, Running
 from kmnb.storage._protocols import Remnant
 from kmnb.storage._threads import in_thread_detached
 from kmnb.storage.backends._nats_address import Address, read_address
@@ -22,6 +24,7 @@ from kmnb.storage.backends._nats_lanes import Lanes
 from kmnb.storage.backends._nats_layout import read_time
 from kmnb.storage.backends._nats_leftovers import collect_leftovers
 from kmnb.storage.backends._nats_link import Link
+from kmnb.storage.backends._nats_login import Login
 from kmnb.storage.backends._nats_records import NatsRecords, open_records
 
 _CAPABILITIES = frozenset({Capability.RANGE, Capability.CROSS_PROCESS, Capability.BUS})
@@ -56,8 +59,8 @@ class NatsBackend:
 
     @property
     def server_url(self) -> str | None:
-        """Address of the server that other clients may connect to."""
-        return self._address.servers[0]
+        """Address of the server that other clients may connect to; an embedded one's has user and password in it."""
+        return self._address.servers[0] if self._embedded is None else self._embedded.running.login_url
 
     @property
     def capabilities(self) -> frozenset[Capability]:
@@ -117,7 +120,7 @@ class NatsBackend:
         return {
             "kind": "nats",
             "url": self.url,
-            "server_url": self.server_url,
+            "server_url": self._link.address.servers[0],
             "server_version": f"{version.major}.{version.minor}.{version.patch}",
             "embedded": None if self._embedded is None else str(self._embedded.folder),
             "ttl_seconds": ttl,
@@ -179,6 +182,14 @@ def _leave_server(joined: asyncio.Future[EmbeddedServer]) -> None:
         joined.result().release()
 
 
+def _at(address: Address, running: Running) -> Address:
+    return replace(address, servers=(running.url,), login=Login(user=running.user, password=running.password))
+
+
+async def _find_again(embedded: EmbeddedServer, address: Address) -> Address:
+    return _at(address, await in_thread_detached(embedded.find_again))
+
+
 class _Plugin:
     schemes: tuple[str, ...] = ("nats", "nats+embedded")
     summary = "NATS JetStream object store, by server address or embedded"
@@ -193,8 +204,9 @@ class _Plugin:
         embedded = await _join_server(Path(path) if path else _default_folder())
         try:
             query = f"?{parts.query}" if parts.query else ""
-            address = read_address(f"{embedded.url}{query}", options, with_login=False)
-            return await _started(NatsBackend(address, Link(address, after_fork=embedded.rejoin), embedded))
+            address = _at(read_address(f"{embedded.url}{query}", options, with_login=False), embedded.running)
+            link = Link(address, after_fork=embedded.rejoin, find=partial(_find_again, embedded))
+            return await _started(NatsBackend(address, link, embedded))
         except BaseException:
             embedded.release()
             raise
