@@ -50,6 +50,10 @@ def kind(place: Scratch) -> str:
     return place.url.partition(":")[0]
 
 
+def title(place: Scratch) -> str:
+    return f"{kind(place)} (moto, which copies a whole object for a range)" if kind(place) == "s3" else kind(place)
+
+
 async def drain(area: ObjectArea, key: str = KEY) -> int:
     return sum([len(window) async for window in area.stream(key)])
 
@@ -80,7 +84,7 @@ def test_by_size(place: Scratch, growth: Callable[..., None]) -> None:
                     await backend.discussions.delete(KEY)
 
     run(story())
-    growth(f"{kind(place)}: by the size of the object", "size", rows)
+    growth(f"{title(place)}: by the size of the object", "size", rows)
 
 
 def test_by_readers(place: Scratch, growth: Callable[..., None]) -> None:
@@ -108,7 +112,7 @@ def test_by_readers(place: Scratch, growth: Callable[..., None]) -> None:
                 }
 
     run(story())
-    growth(f"{kind(place)}: by readers at the same time", "readers", rows)
+    growth(f"{title(place)}: by readers at the same time", "readers", rows)
 
 
 async def count_all(area: ObjectArea, prefix: str = "") -> int:
