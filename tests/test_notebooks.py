@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,11 +15,10 @@ from tests.children import Answer, python
 from tests.source import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+SAMPLES = sorted(path for path in (ROOT / "notebooks" / "data").iterdir() if path.suffix != ".md")
 FORGIVING = re.compile(r"nbval|raises-exception", re.IGNORECASE)
 SECONDS = 30
 """Longest that a tutorial may take, kernel start included."""
-
-Change = Callable[[str], str]
 
 
 def name(path: Path) -> str:
@@ -66,19 +66,50 @@ def test_a_tutorial_stays_small_and_names_no_folder_of_a_machine(notebook: Path)
     assert not re.search(r"/(root|home|work|tmp)/", text)
 
 
-@pytest.mark.parametrize(
-    ("file", "change"),
-    [
-        ("pods.json", lambda text: text.replace('"namespace":"kube-system"', '"namespace":"kube-public"', 1)),
-        ("weather.csv", lambda text: text.replace("2012-01-02,10.9,10.6", "2012-01-02,10.9,40.6", 1)),
-    ],
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=name)
+def test_an_output_of_a_tutorial_holds_the_digest_of_every_sample_that_it_uses(notebook: Path) -> None:
+    """So that a change of any byte shows: outputs are compared, and the digests in them are computed."""
+    cells = [cell for cell in json.loads(notebook.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
+    source = "".join("".join(cell["source"]) for cell in cells)
+    outputs = json.dumps([_compared(output) for cell in cells for output in cell["outputs"]])
+    used = [path for path in SAMPLES if path.name in source]
+    assert used
+    for path in used:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        assert digest in outputs, path.name
+        assert digest not in source
+
+
+def _compared(output: dict[str, Any]) -> Any:
+    """What nbval compares of an output: its text, not its metadata."""
+    return output.get("text") or output["data"]["text/plain"]
+
+
+UNSEEN: tuple[tuple[str, str, str], ...] = (
+    ("weather.csv", "2013-11-29,0.5,9.4,5.0,2.1,rain", "2013-11-29,0.5,9.5,5.0,2.1,rain"),
+    ("coredns.log", "import glob pattern", "import glob pattarn"),
+    ("prometheus.json", "1757333213,", "1757333214,"),
+    ("pods.json", "eaf7d48161d81d9c3359e1c008571fd6", "eaf7d48161d81d9c3359e1c008571fd7"),
 )
-def test_one_changed_row_of_the_data_makes_the_first_tutorial_fail(file: str, change: Change, tmp_path: Path) -> None:
+"""Samples of the first tutorial; text in the middle of each, and what it becomes."""
+
+
+@pytest.mark.parametrize(("file", "was", "now"), UNSEEN, ids=[file for file, _, _ in UNSEEN])
+def test_one_changed_row_that_no_output_shows_makes_the_first_tutorial_fail(
+    file: str, was: str, now: str, tmp_path: Path
+) -> None:
+    assert was not in NOTEBOOKS[0].read_text("utf-8")
     names = laid_out(tmp_path, NOTEBOOKS[:1])
     data = tmp_path / "data" / file
-    before = data.read_text("utf-8")
-    data.write_text(change(before), "utf-8")
-    assert data.read_text("utf-8") != before
+    text = data.read_text("utf-8")
+    place = text.index(was, len(text) // 3)
+    data.write_text(text[:place] + now + text[place + len(was) :], "utf-8")
     answer = nbval(tmp_path, names)
     assert answer.code == 1, answer
     assert "Notebook cell execution failed" in answer.out, answer
+    assert hashlib.sha256(data.read_bytes()).hexdigest() in answer.out
+
+
+def test_every_sample_of_the_first_tutorial_is_changed_once() -> None:
+    text = NOTEBOOKS[0].read_text("utf-8")
+    assert {path.name for path in SAMPLES if path.name in text} == {file for file, _, _ in UNSEEN}
