@@ -2,33 +2,32 @@
 
 Usage::
 
-    demo.py                 starts the server, a tooler and a consumer; then judges what they left
-    demo.py tooler URL      spills the samples and publishes their envelopes
-    demo.py consumer URL    holds the handles, answers questions, counts, closes the thread
+    demo.py                         starts a server, a tooler and a consumer; then judges what they left
+    KMNB_URL=… demo.py tooler       spills the samples and publishes their envelopes
+    KMNB_URL=… demo.py consumer     holds the handles, answers questions, counts, closes the thread
 
-Tooler and consumer are processes of their own that share nothing but NATS. The bytes that an answer moved are what the
-kernel counted on this process's connections, not what kmnb says. The demo fails by itself when a bounded read moves
-more than 1 MiB, when a count differs from an independent one, or when anything is left.
+Tooler and consumer are processes of their own that share nothing but NATS. The bytes that an answer moved are not what
+kmnb says: the consumer knows no way to the server but a relay of the demo, which counts them. The demo fails by itself
+when a bounded read moves more than 1 MiB, when a count differs from an independent one, or when anything is left.
 """
 
 from __future__ import annotations
 
 import collections
-import ctypes
 import json
 import math
 import os
 import random
 import re
-import socket
-import struct
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import house
+import meter
 
 import kmnb
 from kmnb import contract
@@ -38,6 +37,8 @@ T = TypeVar("T")
 DATA = Path(__file__).resolve().parent / "data"
 NAMES = {"namespace": "demo", "crew": "operations", "thread": "incident-7"}
 PREFIX = "demo/operations/incident-7"
+SERVER_FOLDER = "nats"
+"""What may lie in the folder of temporary files while the demo plays."""
 MOVED_MAX_BYTES = 1024 * 1024
 """Most that head, tail, lines or a range may move, whatever the size of the artifact."""
 ACCESS_LINES = 720_000
@@ -80,23 +81,6 @@ def clock(line: int) -> str:
     return f"2026-11-30T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
 
 
-def received() -> int:
-    """Bytes that this process's TCP connections have received so far, as the kernel counts them."""
-    total = 0
-    for entry in os.listdir("/proc/self/fd"):
-        try:
-            if not os.readlink(f"/proc/self/fd/{entry}").startswith("socket:"):
-                continue
-            connection = socket.socket(fileno=os.dup(int(entry)))
-        except OSError:
-            continue  # closed in the meantime
-        with connection:
-            if connection.family in (socket.AF_INET, socket.AF_INET6) and connection.type == socket.SOCK_STREAM:
-                facts = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192)
-                total += struct.unpack_from("=Q", facts, 128)[0]  # tcpi_bytes_received
-    return total
-
-
 def tell(who: str, what: str, answer: object = "", cost: str = "") -> None:
     """Print one line of the story."""
     print(f"{who:<9} {what:<34} {str(answer)[:84]:<84} {cost}", flush=True)
@@ -110,9 +94,10 @@ def check(holds: bool, thing: str) -> None:
 
 def ask(question: str, call: Callable[[], T], *, most_bytes: float = math.inf) -> T:
     """Ask one question, tell the answer and what it moved, and hold the bound."""
-    before = received()
+    gauge = int(os.environ["DEMO_METER"])
+    before = meter.reading(gauge)
     answer = call()
-    moved = received() - before
+    moved = meter.reading(gauge) - before
     shown: object = getattr(answer, "values", answer)
     if isinstance(shown, list):
         shown = "; ".join(str(getattr(value, "text", value)) for value in shown[:3])
@@ -121,16 +106,16 @@ def ask(question: str, call: Callable[[], T], *, most_bytes: float = math.inf) -
     return answer
 
 
-def tooler(url: str) -> None:
+def tooler() -> None:
     """Spill every sample, and publish what is left to say: an envelope."""
     for agent, tool, file, media_type in SAMPLES:
-        produce(url, agent, tool, (DATA / file).read_bytes(), media_type)
-    produce(url, "gateway", "access_log", access_log(), "text/plain")
+        produce(agent, tool, (DATA / file).read_bytes(), media_type)
+    produce("gateway", "access_log", access_log(), "text/plain")
 
 
-def produce(url: str, agent: str, tool: str, data: bytes | Iterable[bytes], media_type: str) -> None:
+def produce(agent: str, tool: str, data: bytes | Iterable[bytes], media_type: str) -> None:
     """One tool's result: stored, and its envelope published."""
-    ws = kmnb.connect(url, agent=agent, **NAMES)
+    ws = kmnb.connect(agent=agent, **NAMES)
     spill = ws.spill(data, tool=tool, media_type=media_type)
     ws.publish(spill)
     art = spill.artifact
@@ -139,12 +124,14 @@ def produce(url: str, agent: str, tool: str, data: bytes | Iterable[bytes], medi
     tell("tooler", f"{agent}/{tool}", art.key, f"{art.size or 0:,} B stored, {published:,} B published")
 
 
-def consumer(url: str) -> None:
+def consumer() -> None:
     """Read the discussion, answer from previews first, sip next, compute last; then close the thread."""
-    ws = kmnb.connect(url, agent="analyst", **NAMES)
-    arts = {art.key.split("/")[3]: art for message in ws.discussion(NAMES["thread"]) for art in message.artifacts}
+    with connected() as ws:
+        arts = {art.key.split("/")[3]: art for message in ws.discussion(NAMES["thread"]) for art in message.artifacts}
     check(set(arts) == {"kube", "prometheus", "logs", "weather", "gateway"}, f"the bus brought {sorted(arts)}")
     previews(arts)
+    ws = connected()
+    arts = {agent: ws.get(art.envelope()) for agent, art in arts.items()}
     small_sips(arts)
     errors = large_sips(arts["gateway"])
     counts = compute(ws, arts["kube"])
@@ -155,8 +142,13 @@ def consumer(url: str) -> None:
     check(not left, f"{len(left)} keys of the closed thread remain")
 
 
+def connected() -> Any:
+    """Give the consumer's workspace; without the sweep in the background, which would be counted with the answers."""
+    return kmnb.connect(agent="analyst", config={"sweep_on_connect": False}, **NAMES)
+
+
 def previews(arts: dict[str, Any]) -> None:
-    """Questions that the envelopes answer: nothing may be moved."""
+    """Questions that the envelopes answer, asked while there is no connection: nothing may be moved."""
     for agent in ("kube", "prometheus", "weather", "gateway"):
         art = arts[agent]
         ask(f"what is {agent}'s result?", lambda: art.preview.splitlines()[0], most_bytes=0)  # noqa: B023
@@ -206,9 +198,9 @@ def compute(ws: Any, pods: Any) -> dict[str, int]:
     return counts
 
 
-def judge(url: str) -> None:
+def judge() -> None:
     """Compare what the consumer said on the bus with counts of our own, and look for leftovers."""
-    ws = kmnb.connect(url, agent="judge", **NAMES)
+    ws = kmnb.connect(agent="judge", **NAMES)
     *_, last = ws.discussion(NAMES["thread"])
     said = json.loads(last.text)
     pods = json.loads((DATA / "pods.json").read_bytes())["items"]
@@ -216,51 +208,45 @@ def judge(url: str) -> None:
     errors = sum(len(re.findall(rb" 503 \d+ ms ", block)) for block in access_log())
     tell("judge", "independent counts", f"{dict(counts)}, {errors:,} errors")
     check(said == {"pods": counts, "errors": errors}, f"the consumer said {said}")
-    left = [info.key for info in kmnb.open_store(url).list(PREFIX)]
+    left = [info.key for info in kmnb.open_store(os.environ["KMNB_URL"]).list(PREFIX)]
     check(not left, f"keys of the closed thread remain: {left}")
 
 
-def adopt_orphans() -> None:
-    """Become the parent of every process that the roles leave behind, so that none can be missed."""
-    PR_SET_CHILD_SUBREAPER = 36
-    check(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0, "prctl refused")
+def play(role: str, **environment: str) -> None:
+    """Have one role played in a process of its own."""
+    code = house.run([sys.executable, __file__, role], environment)
+    check(code == 0, f"the {role} ended with exit code {code}")
 
 
-def leftovers() -> list[str]:
-    """Our children that still run."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            _, _, facts = (entry / "stat").read_text("utf-8", "replace").rpartition(")")
-            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
-        state, parent = facts.split()[:2]
-        if int(parent) == os.getpid() and state != "Z":
-            found.append(f"{entry.name}: {command}")
-    return found
+def stage() -> None:
+    """Start the server, and let the roles play one after the other."""
+    with kmnb.open_store(f"nats+embedded://{os.environ['TMPDIR']}/{SERVER_FOLDER}") as store:
+        url = store.server_url or ""
+        place = urlsplit(url)
+        tell("demo", "NATS server", f"{place.hostname}:{place.port}")  # a user and a password are nobody's business
+        play("tooler", KMNB_URL=url)
+        with meter.metered(url) as (relay, gauge):
+            play("consumer", KMNB_URL=relay, DEMO_METER=str(gauge))
+        play("judge", KMNB_URL=url)
 
 
 def main() -> None:
-    """Play it."""
+    """Play it all in a folder of its own, and look for leftovers there."""
     began = time.monotonic()
-    adopt_orphans()
-    with tempfile.TemporaryDirectory(prefix="kmnb-demo-") as folder:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("KMNB_")}
-        environment |= {"XDG_DATA_HOME": folder, "XDG_RUNTIME_DIR": folder, "XDG_CONFIG_HOME": folder, "TMPDIR": folder}
-        os.environ.clear()
-        os.environ.update(environment)
-        with kmnb.open_store(f"nats+embedded://{folder}/nats") as store:
-            url = store.server_url or ""
-            tell("demo", "NATS server", url)
-            for role in ("tooler", "consumer", "judge"):
-                ended = subprocess.run([sys.executable, __file__, role, url], check=False, timeout=120)
-                check(ended.returncode == 0, f"the {role} ended with exit code {ended.returncode}")
-        check(not (running := leftovers()), f"still running: {running}")
-    check(not Path(folder).exists(), f"{folder} is still there")
+    with house.open_house() as folder:
+        for name in [name for name in os.environ if name.startswith("KMNB_")]:
+            del os.environ[name]
+        places = ("TMPDIR", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
+        play("stage", **dict.fromkeys(places, str(folder)))
+        left = house.leftovers(folder, besides={SERVER_FOLDER})
+        check(not left, f"left behind: {left}")
     tell("demo", "nothing is left", "no key, no process, no file", f"{time.monotonic() - began:.1f} s")
 
 
 if __name__ == "__main__":
-    roles = {"tooler": tooler, "consumer": consumer, "judge": judge}
-    roles[sys.argv[1]](sys.argv[2]) if len(sys.argv) > 1 else main()
+    house.take_any_text()
+    if len(sys.argv) > 1:
+        house.die_with_parent()
+        {"stage": stage, "tooler": tooler, "consumer": consumer, "judge": judge}[sys.argv[1]]()
+    else:
+        main()

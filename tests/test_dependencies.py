@@ -69,7 +69,8 @@ def of_package() -> dict[str, str]:
 def of_folder(folder: str) -> dict[str, str]:
     """Third-party modules that the Python files of a folder import."""
     found: dict[str, str] = {}
-    own = {"kmnb", "tests", "conftest", *sys.stdlib_module_names}
+    # A script also imports what lies beside it.
+    own = {"kmnb", "tests", "conftest", *sys.stdlib_module_names, *(path.stem for path in (ROOT / folder).glob("*.py"))}
     for path in sorted((ROOT / folder).rglob("*.py")):
         if {"corpus", "probes"} & set(path.parts) or "node_modules" in path.parts:
             continue
