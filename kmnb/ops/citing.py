@@ -19,6 +19,7 @@ from kmnb.ops.artifacts import get_artifact
 from kmnb.ops.context import Context
 from kmnb.ops.holds import Hold, find_copy, find_hold, hold_artifact
 from kmnb.ops.threads import touch_thread
+from kmnb.ops.whole import digest_of_object
 from kmnb.storage._protocols import ObjectArea
 
 PROGRAMS = "programs"
@@ -84,8 +85,8 @@ async def cite(context: Context, thing: Any, *, seconds: float | None = None) ->
     """
     evidence = evidence_of(thing)
     places = [await locate(context, key) for key, _ in evidence.artifacts]
-    for (key, digest), (_, info) in zip(evidence.artifacts, places, strict=True):
-        if digest is not None and info.digest != digest:
+    for (key, digest), (area, info) in zip(evidence.artifacts, places, strict=True):
+        if digest is not None and await digest_of_object(area, info) != digest:
             raise BadRequest(f"artifact {key!a:.1000}", "holds other bytes than the receipt says", "Run it again.")
     if evidence.program is not None:
         places.append(await find_program(context, evidence.program, near=[key for key, _ in evidence.artifacts]))

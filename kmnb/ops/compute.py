@@ -24,6 +24,7 @@ from kmnb.core.receipt import Receipt
 from kmnb.errors import AlreadyExists, ArtifactNotFound, BadRequest, StoreError
 from kmnb.ops._asked import Asked
 from kmnb.ops.materialise import Item, Manifest, materialise
+from kmnb.ops.whole import digest_of_object
 from kmnb.sandbox import Verdict, run_async, validate_async
 
 FOLDER_PREFIX = "kmnb-compute-"
@@ -203,7 +204,9 @@ async def verify(context: ComputeContext, receipt: Any, *, required_level: int =
     except ArtifactNotFound as gone:
         return Verification("cannot-verify", str(gone))
     changed = [
-        one["key"] for one, (_, info) in zip(_readable(known), items, strict=True) if info.digest != one["digest"]
+        one["key"]
+        for one, (area, info) in zip(_readable(known), items, strict=True)
+        if await digest_of_object(area, info) != one["digest"]
     ]
     if changed:
         return Verification("cannot-verify", f"{changed[0]!r} holds other bytes now")

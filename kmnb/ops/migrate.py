@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from kmnb._bridge import blocking, bridged
@@ -26,6 +26,7 @@ from kmnb.ops.context import Context
 from kmnb.ops.named import VERSIONS, address_of_key, counter_of
 from kmnb.ops.numbers import change_counter, read_counter
 from kmnb.ops.store import write_object
+from kmnb.ops.whole import digest_of_object
 from kmnb.storage import open_backend
 from kmnb.storage._protocols import Backend, ObjectArea, PeerBackend
 
@@ -182,7 +183,7 @@ async def _copy(source: ObjectArea, target: ObjectArea, info: ObjectInfo, *, add
     except ArtifactNotFound:
         pass
     else:
-        if await _digest(target, there) != await _digest(source, known):
+        if await digest_of_object(target, there) != await digest_of_object(source, known):
             raise AlreadyExists(f"artifact {address.name!a:.200}", "the target has that version with other bytes")
         return None
     told = {name: value for name, value in known.attributes.items() if name != Attribute.IDENTITY}
@@ -191,7 +192,7 @@ async def _copy(source: ObjectArea, target: ObjectArea, info: ObjectInfo, *, add
     seen = hashlib.sha256()
     content = Content(_seen(source, known, seen), known.attributes.get(Attribute.CONTENT_TYPE), None)
     stored = await write_object(target, key, content, told=told, name=address.filename)
-    if await _read_digest(target, stored) != f"sha256:{seen.hexdigest()}":
+    if await digest_of_object(target, replace(stored, digest=None)) != f"sha256:{seen.hexdigest()}":
         await target.delete(key)
         raise DigestMismatch(f"artifact {address.name!a:.200}", "what was read back differs", "Run it again.")
     return stored.size or 0
@@ -202,17 +203,6 @@ async def _seen(area: ObjectArea, info: ObjectInfo, seen: Any) -> AsyncIterator[
         async for window in windows:
             seen.update(window)
             yield window
-
-
-async def _digest(area: ObjectArea, info: ObjectInfo) -> str:
-    return info.digest or await _read_digest(area, info)
-
-
-async def _read_digest(area: ObjectArea, info: ObjectInfo) -> str:
-    seen = hashlib.sha256()
-    async for _ in _seen(area, info, seen):
-        pass
-    return f"sha256:{seen.hexdigest()}"
 
 
 async def _counters(reading: Context, writing: Context, done: Migration, *, prefix: str) -> None:

@@ -228,7 +228,11 @@ async def keep_artifact(
     told = {name: value for name, value in info.attributes.items() if name != Attribute.IDENTITY}
     told |= told_of(address, {**read_custom(info), **(metadata or {}), "lineage": lineage})
     version, _ = await _reserve(context, address)
-    copied = await context.backend.named.put(
-        address.version_key(version), area.stream(info.key, info=info), create_only=True, attributes=told
-    )
+    key, source = address.version_key(version), area.stream(info.key, info=info)
+    if Attribute.PREVIEW in told:
+        copied = await context.backend.named.put(key, source, create_only=True, attributes=told)
+    else:
+        # Somebody else wrote it: what it holds is found out on the way.
+        content = Content(source, told.get(Attribute.CONTENT_TYPE), None)
+        copied = await write_object(context.backend.named, key, content, told=told, name=address.filename)
     return await _told(context, copied, address=address, version=version)

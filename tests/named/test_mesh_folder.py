@@ -271,3 +271,36 @@ def test_a_store_without_such_a_layout_says_so(connect: Open) -> None:
         kmnb.connect("memory://", layout="other")
     with scratch("nats") as place, pytest.raises(NotSupported, match="no peer keeps artifacts on nats"):
         kmnb.connect(place.url, layout="adk")
+
+
+def test_what_the_peer_wrote_is_sipped_copied_restored_and_compared(tree: MeshTree, connect: Open) -> None:
+    tree.save("shop/ann/s1/r.csv", 0, b"a,b\n" + b"".join(b"%d,%d\n" % (n, n * n) for n in range(2000)))
+    tree.save("shop/ann/s1/r.csv", 1, b"a,b\n1,2\n", description="small")
+    ws = connect()
+    art = ws.load("r.csv", version=0)
+    page = art.lines(limit=3)
+    assert (page.values, art.lines(cursor=page.cursor).values[0]) == (["a,b", "0,0", "1,1"], "2,4")
+    assert (art.count().values, art.grep("^1999,").values[0].number, art.to_pandas().shape) == ([2000], 2001, (2000, 2))
+    restored = ws.restore("r.csv", 0)
+    assert (restored.version, restored.rows, restored.size) == (2, 2000, art.size)
+    copied = ws.copy("r.csv@1", "copy.csv")
+    assert (copied.rows, ws.metadata("copy.csv")["description"]) == (1, "small")
+    assert ws.diff("r.csv", 1, 2).kind == "rows"
+    raw, _ = tree.load("shop/ann/s1/r.csv", 2) or (b"", "")
+    assert raw == (tree.root / "shop/ann/s1/r.csv/0").read_bytes()
+
+
+def test_a_number_from_what_the_peer_wrote_can_be_verified(tree: MeshTree, connect: Open) -> None:
+    """The peer tells no digest, so the bytes are read for it."""
+    tree.save("shop/ann/s1/r.csv", 0, b"a\n1\n2\n")
+    ws = connect()
+    program = (
+        "import os, pathlib\n"
+        "(found,) = [path for path in pathlib.Path(os.environ['KMNB_ARTIFACTS']).rglob('0') if path.is_file()]\n"
+        "print(len(found.read_text().splitlines()))"
+    )
+    out = ws.run(program, artifacts=[ws.load("r.csv")])
+    assert out.stdout == "3\n"
+    assert ws.verify(out.receipt).status == "verified"
+    (tree.root / "shop/ann/s1/r.csv/0").write_bytes(b"a\n1\n3\n")
+    assert ws.verify(out.receipt).status == "cannot-verify"
