@@ -24,8 +24,9 @@ def main() -> None:
     limit_process()
     # Records make no cycles; looking for some would take as long as decoding them.
     gc.disable()
+    helper = _jq_helper.Helper()
     if _jq_helper.is_worthwhile():
-        _jq_library.spread_by(_jq_helper.Helper().first_outputs)
+        _jq_library.spread_by(helper.first_outputs)
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     run: Any = None
     while head := source.read(9):
@@ -44,6 +45,7 @@ def main() -> None:
                 run.resume(*json.loads(body))
             else:
                 reply = _answer(run, ended=kind == b"E")
+                helper.close()
             _send(sink, b"D" if run.done else b"F" if run.full else b"A", reply)
         except KmnbError as error:
             _send(sink, b"X", _error(error))

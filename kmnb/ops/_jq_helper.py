@@ -29,6 +29,7 @@ class Helper:
 
     def __init__(self) -> None:
         self._to = self._from = -1
+        self._process = 0
 
     def first_outputs(self, program: str, texts: Sequence[str]) -> Iterator[JsonText]:
         """Give the first output of a program for each text, in their order.
@@ -54,11 +55,21 @@ class Helper:
             assert own is not None
             yield own
 
+    def close(self) -> None:
+        """End the second process and wait for that, so that nobody else has to."""
+        if self._process:
+            os.close(self._to)
+            os.close(self._from)
+            os.waitpid(self._process, 0)
+        self._to = self._from = -1
+        self._process = 0
+
     def _start(self) -> None:
         reads, self._to = os.pipe()
         self._from, writes = os.pipe()
         parent = os.getpid()
-        if os.fork() == 0:
+        self._process = os.fork()
+        if self._process == 0:
             os.close(self._to)
             os.close(self._from)
             _serve(reads, writes, parent)

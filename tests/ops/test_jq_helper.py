@@ -25,6 +25,7 @@ def test_many_records_give_what_one_process_gives() -> None:
     program = "[.[] | tojson | length] | add"
     (value,) = sip_bytes(CONTENT, "jq", {"program": program}).values
     assert value == next(outputs(program, CONTENT.decode())).value
+    assert not _running()
 
 
 def test_outputs_stand_in_the_order_of_the_records() -> None:
