@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -121,6 +122,31 @@ def test_python_m_kmnb_is_the_same_and_an_ascii_terminal_does_no_harm(stored, tm
         check=True,
     )  # fmt: skip
     assert answer.stdout.decode() == "grüße\n[lines 0-0 of 1000]\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["show", KEY], "5,000 rows · text/plain"),
+        (["show", KEY, "--json"], "·"),
+        (["stats", "default/nocrew/default/ada/de-0"], "grüße …"),
+        (["grep", "default/nocrew/default/ada/de-0", "gr.*e", "--max", "1", "--json"], "grüße …"),
+        (["run", "PROGRAM"], "grüße …"),
+    ],
+    ids=["a card", "its data", "a table", "a match", "the output of a program"],
+)
+def test_output_is_utf_8_where_everything_else_is_ascii(stored, tmp_path, words, says):
+    """No locale of UTF-8, and Python told not to take one all the same: stdout and file names are ASCII."""
+    (text := tmp_path / "text.txt").write_text("grüße …\n" * 1000, "utf-8")
+    (program := tmp_path / "program.py").write_text('import sys; sys.stdout.buffer.write("grüße …".encode())', "utf-8")
+    assert main(["put", str(text), "--tool", "de"]) == 0
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "kmnb", *(str(program) if word == "PROGRAM" else word for word in words)],
+        capture_output=True, timeout=60, cwd=ROOT, check=False,
+        env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    )  # fmt: skip
+    assert (done.returncode, b"Error" in done.stderr) == (0, False), done
+    assert says in done.stdout.decode("utf-8")
 
 
 def test_the_script_ends_cleanly():
