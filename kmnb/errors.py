@@ -76,10 +76,27 @@ class KmnbError(Exception):
         return _rebuild, (type(self), (self.thing, self.reason, self.next_step), self.facts)
 
     def __str__(self) -> str:
-        text = f"{self.thing}: {self.reason}" if self.reason else self.thing
+        text = said(self)
         if self.next_step:
             text = f"{text}. {self.next_step}" if text[-1:] not in ".!?" else f"{text} {self.next_step}"
         return clip(text)
+
+
+def said(error: BaseException, about: str = "") -> str:
+    """Give what an error says without its next step, as a part of the reason of another one, which has its own.
+
+    Args:
+        error: Any error.
+        about: What the other error is about; it is not said twice.
+
+    Returns:
+        Thing and reason of an error of kmnb, the text of any other.
+    """
+    if not isinstance(error, KmnbError):
+        return str(error) or type(error).__name__
+    if error.reason and error.thing == about:
+        return error.reason
+    return f"{error.thing}: {error.reason}" if error.reason else error.thing
 
 
 def _rebuild(kind: type[KmnbError], texts: tuple[str, str, str], facts: dict[str, Any]) -> KmnbError:

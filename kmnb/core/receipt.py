@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from kmnb.core.numbers import Number, find_numbers
-from kmnb.errors import BadRequest
+from kmnb.errors import BadRequest, said
 
 NUMBERS_MAX = 1000
 """Most numbers that a receipt lists: of more, three quarters from the beginning and the rest from the end."""
@@ -131,7 +131,8 @@ class Receipt:
             facts["numbers"] = read_numbers(facts.get("numbers", ()))
             receipt = cls(**facts)
         except (TypeError, ValueError) as error:
-            raise BadRequest("this receipt", f"cannot be read ({error})", "Pass what outcome.receipt gave.") from error
+            why = f"cannot be read ({said(error)})"
+            raise BadRequest("this receipt", why, "Pass what outcome.receipt gave.") from error
         if not receipt.genuine:
             raise BadRequest("this receipt", "was changed after it was made", "Run the program again.")
         return receipt

@@ -17,7 +17,7 @@ from kmnb.core.arguments import checked
 from kmnb.core.config import SETTINGS, Names, Setting, Settings, pick
 from kmnb.core.describe import Operation
 from kmnb.core.keys import escape
-from kmnb.errors import BadRequest
+from kmnb.errors import BadRequest, said
 from kmnb.frontends._mesh import is_mesh, translate
 
 _BY_NAME = {param.name: param for param in SETTINGS.params}
@@ -101,7 +101,7 @@ def _read(path: Path) -> Mapping[str, Any]:
         with path.open("rb") as file:
             document = _parse(file.read(_FILE_MAX_BYTES).decode(), path.suffix)
     except (OSError, ValueError) as error:
-        raise BadRequest(f"configuration file {path}", str(error), "Correct or remove it.") from error
+        raise BadRequest(f"configuration file {path}", said(error), "Correct or remove it.") from error
     if path.name == "pyproject.toml":
         document = document.get("tool", {}).get("kmnb", {})
     return document

@@ -14,7 +14,7 @@ import json
 import re
 from typing import TypeAlias
 
-from kmnb.errors import StoreDenied, StoreError, StoreUnavailable
+from kmnb.errors import StoreDenied, StoreError, StoreUnavailable, said
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends import _nats_patience as patience
 from kmnb.storage.backends._nats_bucket import Bucket
@@ -185,14 +185,14 @@ class ChunkSender:
         except (ValueError, KeyError, TypeError):
             return StoreError(self._thing, "an answer that is no acknowledgement")
         mine = failures.translate(refused, self._thing, self._bucket.link.address.shown)
-        return Broken(str(mine)) if isinstance(mine, StoreUnavailable) else mine
+        return Broken(said(mine, self._thing)) if isinstance(mine, StoreUnavailable) else mine
 
     def on_reuse(self) -> None:
         """Nothing of the buffer is held."""
 
     def on_lost(self, error: Exception) -> None:
         """Take note that the lane is gone."""
-        self._fail(_denial(error, self._thing, self._bucket.link.address.shown) or Broken(str(error)))
+        self._fail(_denial(error, self._thing, self._bucket.link.address.shown) or Broken(said(error, self._thing)))
 
     def _fail(self, error: Exception) -> None:
         if self._failure is None:

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, aclosing
 from datetime import UTC, datetime
 from functools import partial
 
-from kmnb.errors import AlreadyExists, KmnbError, StoreError, StoreUnavailable
+from kmnb.errors import AlreadyExists, KmnbError, StoreError, StoreUnavailable, said
 from kmnb.storage._digest import RunningDigest
 from kmnb.storage._protocols import Attributes, Progress, Source
 from kmnb.storage._source import blocks, final_attributes, is_fixed, known_size
@@ -115,7 +115,7 @@ class ObjectWriter:
                 self._drop_lane()
                 if patience.is_spent(error):
                     shown = self.bucket.link.address.shown
-                    reason = f"{shown} did not take it in time: {error}"
+                    reason = f"{shown} did not take it in time: {said(error, self.thing)}"
                     advice = "Is the server up, and is there room on its disk?"
                     raise StoreUnavailable(self.thing, reason, advice, server=shown) from error
                 await asyncio.sleep(PAUSE_SECONDS)
