@@ -25,7 +25,7 @@ class KmnbServer(LoggingConfigurable):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._workspace: Any = None
-        self._opening = asyncio.Lock()
+        self._opening: asyncio.Future[Any] | None = None
         self._sweeps: PeriodicCallback | None = None
 
     def begin_sweeping(self) -> None:
@@ -51,16 +51,24 @@ class KmnbServer(LoggingConfigurable):
                 self.log.info("kmnb: %s", report.title)
 
     async def workspace(self) -> Any:
-        """Give the workspace; the first request opens it.
+        """Give the workspace; the first request opens it, and those that come meanwhile share what comes of it.
 
         Raises:
             NotSupported: The store lives inside another process.
             StoreUnavailable: It cannot be reached; the next request tries again.
         """
-        async with self._opening:
-            if self._workspace is None:
-                self._workspace = await _open(self.url or None)
+        if self._workspace is not None:
             return self._workspace
+        if self._opening is None:
+            self._opening = asyncio.ensure_future(_open(self.url or None))
+            self._opening.add_done_callback(self._take)
+        # A request that is given up must not end the attempt of the others.
+        return await asyncio.shield(self._opening)
+
+    def _take(self, opened: asyncio.Future[Any]) -> None:
+        self._opening = None
+        if not opened.cancelled() and opened.exception() is None:
+            self._workspace = opened.result()
 
 
 async def _open(url: str | None) -> Any:

@@ -17,6 +17,7 @@ from kmnb.core.arguments import checked
 from kmnb.core.config import SETTINGS, Names, Setting, Settings, pick
 from kmnb.core.describe import Operation
 from kmnb.core.keys import escape
+from kmnb.core.urls import public_url
 from kmnb.errors import BadRequest, said
 from kmnb.frontends._mesh import is_mesh, translate
 
@@ -151,8 +152,8 @@ def _defaults(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def default_url() -> str:
-    """Address of the store that is used without any setting: a folder in the user's data folder."""
-    return (_base("XDG_DATA_HOME", ".local/share") / "kmnb" / "store").as_uri()
+    """Address of the store that is used without any setting: a folder in the user's data folder, private to them."""
+    return (_base("XDG_DATA_HOME", ".local/share") / "kmnb" / "store").as_uri() + "?private=true"
 
 
 def _base(variable: str, below_home: str) -> Path:
@@ -183,9 +184,4 @@ def _login() -> str:
 
 
 def _show(name: str, value: Any) -> Any:
-    if name != "url":
-        return value
-    # User info and queries may hold credentials.
-    scheme, mark, rest = value.partition("?")[0].partition("://")
-    place, slash, path = rest.partition("/")
-    return f"{scheme}{mark}{place.rpartition('@')[2]}{slash}{path}"
+    return public_url(value) if name == "url" else value

@@ -49,10 +49,17 @@ async def open_backend(url: str, *, read_only: bool = False, layout: str = "kmnb
 async def _open(url: str, options: Mapping[str, Any]) -> Backend:
     scheme = split_url(url).scheme
     # nats+embedded is opened by the file nats: what stands before the plus names the file.
-    plugin: BackendPlugin = _plugins.load(_PACKAGE, _GROUP, scheme.partition("+")[0], "BACKEND")
-    if scheme not in plugin.schemes:
-        raise UnknownPlugin(f"store scheme {scheme!r}", "there is none", f"Known: {', '.join(plugin.schemes)}")
+    name = scheme.partition("+")[0]
+    plugin = _plugin(name) if name in _plugins.names(_PACKAGE, _GROUP) else None
+    if plugin is None or scheme not in plugin.schemes:
+        known = sorted(word for name in _plugins.names(_PACKAGE, _GROUP) for word in _plugin(name).schemes)
+        raise UnknownPlugin(f"store scheme {scheme!r}", "there is none", f"Known: {', '.join(known)}")
     return await plugin.open(url, options)
+
+
+def _plugin(name: str) -> BackendPlugin:
+    plugin: BackendPlugin = _plugins.load(_PACKAGE, _GROUP, name, "BACKEND")
+    return plugin
 
 
 def open_store(url: str, **options: Any) -> Store:

@@ -1,17 +1,18 @@
-"""Store URLs: taken apart, and shown without secrets. Pure."""
+"""Store URLs, taken apart. Pure; ``kmnb.core.urls`` shows them without secrets."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from kmnb.core.urls import cut, public_host, unread
 from kmnb.errors import BadRequest
 
-_AUTHORITY = re.compile(r"[^/?#]*")
-_ODD_PORT = re.compile(r":(?!\d*\Z)")
+_OF_FOLDERS = frozenset({"file", "nats+embedded"})
+_STEP = "Write for example file:///path, memory://, nats://host, s3://bucket/prefix"
+_ESCAPE = "Write / ? # @ , in them as %2F %3F %23 %40 %2C, or keep them out of the URL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +24,15 @@ class StoreUrl:
     host: str
     """Host and port, bucket or container; without user info; as it was written."""
     path: str
-    """Decoded path without its leading slash for all but files, which keep it."""
-    options: Mapping[str, str]
-    """What the query says."""
+    """Decoded path without its leading slash for all but folders, which keep it."""
+    options: Mapping[str, str] = field(repr=False)
+    """What the query says; may hold secrets."""
+    user_info: str | None = field(default=None, repr=False)
+    """What stands before the ``@``, as it was written; never shown."""
 
     def __str__(self) -> str:
         slash = "" if not self.path or self.path.startswith("/") else "/"
-        return f"{self.scheme}://{self.host}{slash}{self.path}"
+        return f"{self.scheme}://{public_host(self.host)}{slash}{self.path}"
 
 
 def split_url(url: str) -> StoreUrl:
@@ -44,37 +47,21 @@ def split_url(url: str) -> StoreUrl:
     Raises:
         BadRequest: It is not a URL.
     """
-    step = "Write for example file:///path, memory://, nats://host, s3://bucket/prefix"
-    if not isinstance(url, str) or "://" not in url or not url.partition("://")[0]:
-        hint = f"Write file://{url}" if isinstance(url, str) and url.startswith("/") else step
-        raise BadRequest(f"store URL {public_url(str(url))!r}", "it has no scheme", hint)
+    if not isinstance(url, str) or not url.partition("://")[0] or "://" not in url:
+        hint = f"Write file://{unread(url)}" if isinstance(url, str) and url.startswith("/") else _STEP
+        raise BadRequest(f"store URL {unread(str(url))!r}", "it has no scheme", hint)
+    raw = cut(url)
+    if raw is None:
+        reason = "its user and password cannot be told from the rest"
+        raise BadRequest(f"store URL {unread(url)!r}", reason, _ESCAPE)
     try:
-        parts = urlsplit(_without_user(url))
+        parts = urlsplit(f"{raw.scheme}://{raw.rest}")
         pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
     except ValueError:
-        raise BadRequest(f"store URL {public_url(url)!r}", "it cannot be read", step) from None
+        raise BadRequest(f"store URL {unread(url)!r}", "it cannot be read", _STEP) from None
     path = unquote(parts.path)
-    return StoreUrl(parts.scheme, parts.netloc, path if parts.scheme == "file" else path.strip("/"), dict(pairs))
-
-
-def public_url(url: str) -> str:
-    """Give a URL without user info, query and fragment, which may hold secrets."""
-    return _without_user(url).partition("?")[0].partition("#")[0]
-
-
-def _without_user(url: str) -> str:
-    """Take the user info away, also one that was not escaped: better a short URL than a shown secret."""
-    scheme, mark, rest = url.partition("://")
-    if not mark:
-        return url.rpartition("@")[2]
-    authority = _AUTHORITY.match(rest)
-    own = authority[0] if authority else ""
-    if "@" in own:
-        rest = rest[own.rindex("@") + 1 :]
-    elif scheme != "file" and _ODD_PORT.search(own):
-        # What looks like a port is none, so it is a password with a slash, question mark or hash in it.
-        rest = rest.rpartition("@")[2]
-    return f"{scheme}{mark}{rest}"
+    path = path if parts.scheme in _OF_FOLDERS else path.strip("/")
+    return StoreUrl(parts.scheme, parts.netloc, path, dict(pairs), raw.user_info)
 
 
 def take_options(url: StoreUrl, options: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,5 +81,5 @@ def take_options(url: StoreUrl, options: Mapping[str, Any], known: Mapping[str, 
     given = {**url.options, **options}
     for name in given.keys() - known.keys():
         names = ", ".join(sorted(known)) or "none"
-        raise BadRequest(f"option {name!r}", f"a {url.scheme} store does not have it", f"Known: {names}")
+        raise BadRequest(f"option {unread(str(name))!r}", f"a {url.scheme} store does not have it", f"Known: {names}")
     return {**known, **given}

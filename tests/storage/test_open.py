@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 
 from kmnb._bridge import run
 from kmnb.core.metadata import Capability
+from kmnb.core.urls import public_url
 from kmnb.errors import BadRequest, KeySyntaxError, StoreDenied, UnknownPlugin
 from kmnb.storage import Store, open_backend, open_store
 from kmnb.storage._keys import check_key, check_prefix, is_below
 from kmnb.storage._protocols import Backend
-from kmnb.storage._urls import public_url, split_url
+from kmnb.storage._urls import split_url
 from kmnb.testing import ScratchUnavailable, scratch
 from tests.children import python
 

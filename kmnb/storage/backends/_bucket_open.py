@@ -9,6 +9,7 @@ from typing import Any
 
 from kmnb.core.bounds import CONNECT_SECONDS, REQUEST_SECONDS
 from kmnb.core.metadata import Capability
+from kmnb.core.urls import unread
 from kmnb.errors import BadRequest, StoreUnavailable
 from kmnb.storage._obstore import Bucket
 from kmnb.storage._urls import StoreUrl
@@ -81,5 +82,5 @@ def as_flag(options: Mapping[str, Any], name: str) -> bool:
     value = options[name]
     known = {True: True, False: False, "true": True, "false": False, "1": True, "0": False}
     if value not in known:
-        raise BadRequest(f"option {name!r}", f"{value!r} is neither true nor false")
+        raise BadRequest(f"option {name!r}", f"{unread(str(value))!r} is neither true nor false")
     return known[value]

@@ -7,6 +7,7 @@ import errno
 import fcntl
 import os
 import secrets
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,6 +48,11 @@ def disk_errors(thing: str) -> Iterator[None]:
         raise kind(thing, reason, step, errno=error.errno) from None
 
 
+def file_mode(folder: str) -> int:
+    """Give the mode of new files in a folder: who may not enter it shall not read them elsewhere either."""
+    return os.stat(folder).st_mode & 0o666
+
+
 def sync_folder(path: str) -> None:
     """Flush a folder, so that names made in it survive a crash."""
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -56,15 +62,22 @@ def sync_folder(path: str) -> None:
         os.close(handle)
 
 
-def make_folders(path: str) -> None:
-    """Make a folder and those above it durably; silent when it is there."""
+def make_folders(path: str, mode: int | None = None) -> None:
+    """Make a folder and those above it durably; silent when it is there.
+
+    Args:
+        path: The folder.
+        mode: Who may enter them; None for those who may enter the folder that the first is made in.
+    """
     missing = []
     while not os.path.isdir(path):
         missing.append(path)
         path = os.path.dirname(path)
+    if missing and mode is None:
+        mode = stat.S_IMODE(os.stat(path).st_mode) & 0o777
     for folder in reversed(missing):
         with contextlib.suppress(FileExistsError):
-            os.mkdir(folder)
+            os.mkdir(folder, 0o777 if mode is None else mode)
         sync_folder(os.path.dirname(folder))
 
 
@@ -91,11 +104,13 @@ class Staged:
     def open(self) -> Staged:
         """Make the file, and its folder where somebody removed it."""
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        folder = os.path.dirname(self.path)
         try:
-            self.file = os.open(self.path, flags, 0o666)
+            mode = file_mode(folder)
         except FileNotFoundError:
-            make_folders(os.path.dirname(self.path))
-            self.file = os.open(self.path, flags, 0o666)
+            make_folders(folder)
+            mode = file_mode(folder)
+        self.file = os.open(self.path, flags, mode)
         fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return self
 
@@ -176,7 +191,7 @@ def locked(path: str) -> Iterator[None]:
     Raises:
         StoreUnavailable: Another writer kept it for too long.
     """
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, file_mode(os.path.dirname(path)))
     try:
         until = time.monotonic() + LOCK_SECONDS
         while True:

@@ -8,8 +8,9 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from kmnb.core.bounds import CONNECT_SECONDS, REQUEST_SECONDS
+from kmnb.core.urls import public_host, public_url, unread
 from kmnb.errors import BadRequest
-from kmnb.storage._urls import public_url, split_url, take_options
+from kmnb.storage._urls import split_url, take_options
 from kmnb.storage.backends import _nats_login as logins
 from kmnb.storage.backends._nats_login import Login
 
@@ -80,7 +81,7 @@ def read_address(url: str, options: Mapping[str, Any], *, with_login: bool = Tru
     login, server = Login(), None
     if with_login:
         login, server = logins.read_login(
-            _user_info(url) | {name: chosen[name] for name in logins.OPTIONS if chosen[name]}
+            _user_info(parts.user_info) | {name: chosen[name] for name in logins.OPTIONS if chosen[name]}
         )
     hosts = parts.host or split_url(server or "nats://").host
     if not hosts:
@@ -107,13 +108,12 @@ def _server(scheme: str, host: str) -> str:
     except ValueError:
         name = None
     if not name:
-        raise BadRequest(f"host {host!r}", "it is no host and port", "Write nats://host:4222")
+        raise BadRequest(f"host {public_host(host)!r}", "it is no host and port", "Write nats://host:4222")
     return f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}"
 
 
-def _user_info(url: str) -> dict[str, Any]:
-    info, mark, _ = urlsplit(url).netloc.rpartition("@")
-    if not mark:
+def _user_info(info: str | None) -> dict[str, Any]:
+    if info is None:
         return {}
     user, colon, password = info.partition(":")
     if not colon:
@@ -127,7 +127,7 @@ def _bucket(name: Any) -> str:
         or not name
         or not all(sign.isascii() and (sign.isalnum() or sign in "_-") for sign in name)
     ):
-        raise BadRequest(f"name {name!r}", "NATS allows letters, digits, _ and - only")
+        raise BadRequest(f"name {unread(str(name))!r}", "NATS allows letters, digits, _ and - only")
     return name
 
 
@@ -138,5 +138,5 @@ def _number(options: Mapping[str, Any], name: str, bounds: tuple[float, float]) 
     except (TypeError, ValueError):
         number = float("nan")
     if not least <= number <= most:
-        raise BadRequest(f"option {name!r}", f"{value!r} is not a number from {least:g} to {most:g}")
+        raise BadRequest(f"option {name!r}", f"{unread(str(value))!r} is not a number from {least:g} to {most:g}")
     return number

@@ -137,8 +137,10 @@ class FileBackend:
     bus = None
     capabilities = frozenset({Capability.RANGE, Capability.DURABLE, Capability.CROSS_PROCESS})
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, *, private: bool = False) -> None:
         self._root = root
+        # Below the folder all is as private as it is.
+        disk.make_folders(root, 0o700 if private else 0o777)
         self.url = f"file://{root}"
         folders = {name: os.path.join(root, name) for name in ("discussions", "named", "records", "staging", "locks")}
         for folder in folders.values():
@@ -179,7 +181,8 @@ class _Plugin:
 
         Args:
             url: ``file:///absolute/path``.
-            options: None are known.
+            options: ``private`` for folders and files, where they are new, that only their owner can read; otherwise
+                the umask decides.
 
         Raises:
             BadRequest: The URL names no absolute path.
@@ -187,18 +190,21 @@ class _Plugin:
             StoreDenied: It may not be written.
         """
         parts = split_url(url)
-        take_options(parts, options, {})
+        given = take_options(parts, options, {"private": False})
         if parts.host not in ("", "localhost") or not parts.path.strip("/") or "\0" in parts.path:
             raise BadRequest(f"store URL {parts}", "it names no absolute path", "Write file:///absolute/path")
-        return await in_thread(partial(_open, parts.path))
+        private = str(given["private"]).lower()
+        if private not in ("true", "false"):
+            raise BadRequest("option 'private'", "it is neither true nor false", "Write private=true")
+        return await in_thread(partial(_open, parts.path, private=private == "true"))
 
 
-def _open(path: str) -> FileBackend:
+def _open(path: str, *, private: bool) -> FileBackend:
     root = os.path.abspath(path)
     if os.path.exists(root) and not os.path.isdir(root):
         raise StoreUnavailable(f"store file://{root}", "it is not a folder", "Name a folder, or one to be made")
     with disk.disk_errors(f"store file://{root}"):
-        return FileBackend(root)
+        return FileBackend(root, private=private)
 
 
 BACKEND = _Plugin()

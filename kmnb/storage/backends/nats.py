@@ -9,13 +9,14 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from kmnb.core.bounds import TTL_SECONDS
 from kmnb.core.metadata import Capability
+from kmnb.errors import BadRequest
 from kmnb.storage._embedded import EmbeddedServer, Running
 from kmnb.storage._protocols import Remnant
 from kmnb.storage._threads import in_thread_detached
+from kmnb.storage._urls import split_url
 from kmnb.storage.backends._nats_address import Address, read_address
 from kmnb.storage.backends._nats_area import NatsArea
 from kmnb.storage.backends._nats_bucket import Bucket
@@ -196,15 +197,17 @@ class _Plugin:
 
     async def open(self, url: str, options: Mapping[str, Any]) -> NatsBackend:
         """Open a store; see the protocol."""
-        parts = urlsplit(url)
+        parts = split_url(url)
         if parts.scheme != "nats+embedded":
             address = read_address(url, options)
             return await _started(NatsBackend(address, Link(address), None))
-        path = unquote(parts.netloc + parts.path)
-        embedded = await _join_server(Path(path) if path else _default_folder())
+        if parts.host not in ("", "localhost") or "\0" in parts.path:
+            step = "Write nats+embedded:///absolute/path, or nats+embedded:// for your data folder"
+            raise BadRequest(f"store URL {parts}", "it names no absolute path", step)
+        embedded = await _join_server(Path(parts.path) if parts.path.strip("/") else _default_folder())
         try:
-            query = f"?{parts.query}" if parts.query else ""
-            address = _at(read_address(f"{embedded.url}{query}", options, with_login=False), embedded.running)
+            address = read_address(embedded.url, {**parts.options, **options}, with_login=False)
+            address = _at(address, embedded.running)
             link = Link(address, after_fork=embedded.rejoin, find=partial(_find_again, embedded))
             return await _started(NatsBackend(address, link, embedded))
         except BaseException:

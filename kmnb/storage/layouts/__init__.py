@@ -12,6 +12,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from kmnb.core.config import LAYOUTS
 from kmnb.core.peer_names import OWN_FOLDER
+from kmnb.core.urls import bare_url
 from kmnb.errors import BadRequest, NotSupported
 from kmnb.storage._protocols import Backend
 from kmnb.storage._urls import split_url
@@ -113,5 +114,5 @@ def _of_folder(inner: Backend, path: str, layout: str) -> Backend:
 
 
 def _below(url: str) -> str:
-    parts = urlsplit(url)
+    parts = urlsplit(bare_url(url))
     return urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{quote(OWN_FOLDER)}"))

@@ -1,0 +1,106 @@
+"""A password in a store's URL, however it is written, is in no error, repr or traceback."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as some
+
+import kmnb
+from kmnb.core.urls import public_url, unread
+from kmnb.errors import BadRequest, KmnbError, UnknownPlugin
+from kmnb.storage import open_store
+from kmnb.storage._urls import split_url
+
+CANARY = "tr0ub4dor"
+SCHEMES = ("nats", "nats+embedded", "tls", "file", "s3", "gs", "az", "memory", "nosuch", "NATS")
+SIGNS = some.text(some.sampled_from("/?#@:,[]%&=+ .x1é\0\n"), max_size=4)
+USERS = some.sampled_from(["u", "me", "a.b", "u@v", ""])
+PLACES = some.sampled_from(["127.0.0.1:1", "127.0.0.1:1,127.0.0.1:2", "[::1]:1", "b[", "", "h:x", "127.0.0.1:1/a b"])
+TAILS = some.sampled_from(["", "/", "/a", "/a/b", "?x", "?connect_seconds=0", "?password=p", "#f"])
+BREAKING = ("u:{}@127.0.0.1:1,nats://u:{}@127.0.0.1:2", "u:p@ss/{}:rd@h", "u:{}a[b@h", "u:{}@h/x", "u:{}/x@h/p", "u:{}")
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    # A bucket is never reached: what is tested ends before, and nothing leaves this machine.
+    for name in ("AWS_ENDPOINT_URL", "AZURE_STORAGE_ENDPOINT"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    monkeypatch.setattr("kmnb.storage.backends._bucket_open.open_bucket", _unreachable)
+    monkeypatch.setattr("kmnb.storage.backends.nats._join_server", _no_server)
+    yield tmp_path
+    assert [entry for entry in os.listdir(tmp_path) if CANARY in entry] == []
+
+
+async def _no_server(folder: Path) -> None:
+    raise kmnb.errors.StoreUnavailable(f"embedded store {folder}", "it does not start")
+
+
+async def _unreachable(store: object, url: object, **options: object) -> None:
+    raise kmnb.errors.StoreUnavailable(f"store {url}", "it did not answer")
+
+
+def told(url: str) -> str:
+    """Open a store and give all that was said of it."""
+    said = [public_url(url), unread(url)]
+    try:
+        store = open_store(url, **({"connect_seconds": 0.05} if url.startswith(("nats:", "tls:", "NATS:")) else {}))
+    except KmnbError as error:
+        return "\n".join(
+            [*said, str(error), repr(error), str(error.__dict__), "".join(traceback.format_exception(error))]
+        )
+    said += [repr(store), store.url, repr(store._backend)]
+    store.close()
+    return "\n".join(said)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(some.sampled_from(SCHEMES), USERS, SIGNS, SIGNS, PLACES, TAILS)
+@example("nats", "u", "", "", "127.0.0.1:1,nats://u:p@127.0.0.1:2", "")
+@example("nats", "u", "p@ss/", ":rd", "h", "")
+@example("nats", "u", "a[b", "", "127.0.0.1:1", "")
+@example("nats+embedded", "u", "", "", "h", "/x")
+def test_a_password_is_shown_nowhere(scheme: str, user: str, before: str, after: str, at: str, tail: str) -> None:
+    assert CANARY not in told(f"{scheme}://{user}:{before}{CANARY}{after}@{at}{tail}")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("pattern", BREAKING)
+def test_what_cannot_be_parsed_is_a_clear_error_without_the_password(scheme: str, pattern: str) -> None:
+    # The name of a store in memory may hold a colon, so that it is none where no @ follows.
+    pattern = pattern if "@" in pattern or scheme != "memory" else f"{pattern}@h"
+    assert CANARY not in told(f"{scheme}://{pattern.replace('{}', CANARY)}")
+
+
+@pytest.mark.parametrize(
+    "url", [f"nats://u:{CANARY}/x@h", f"nats://u:p@{CANARY}?x@h", f"u:{CANARY}@h", f"/u:{CANARY}@h"]
+)
+def test_a_workspace_shows_none_either(url: str) -> None:
+    with pytest.raises(BadRequest) as caught:
+        kmnb.connect(url)
+    assert CANARY not in str(caught.value) + "".join(traceback.format_exception(caught.value))
+
+
+def test_several_servers_with_a_password_each_are_refused_with_the_way_to_write_it() -> None:
+    with pytest.raises(BadRequest, match="%40"):
+        open_store("nats://u:pw@h:1,nats://u:pw@h:2")
+    assert split_url("nats://u:p%40w@h:1,i:2").user_info == "u:p%40w"
+
+
+@pytest.mark.parametrize("url", ["nats+embedded://relative/path", "nats+embedded://u:p@h/x", "nats+embedded:///a%00b"])
+def test_an_embedded_server_without_an_absolute_path_is_refused_as_a_folder_is(url: str, place: Path) -> None:
+    with pytest.raises(BadRequest, match="absolute path"):
+        open_store(url)
+    assert list(place.iterdir()) == []
+
+
+def test_all_schemes_are_named_to_whoever_mistypes_one() -> None:
+    with pytest.raises(UnknownPlugin, match=r"az, file, gs, memory, nats, nats\+embedded, s3, tls"):
+        open_store("xyz://h")
