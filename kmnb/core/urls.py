@@ -75,8 +75,7 @@ def cut(url: str) -> Cut | None:
     if sign:
         is_sure = "@" not in after and not ("@" in info and "," in info)
         return Cut(scheme, info, host + after) if is_sure else None
-    in_path = "@" in _QUERY.split(after, maxsplit=1)[0]
-    if "@" in after and ":" in own and (in_path or _ODD_PORT.search(own)):
-        # What looks like a port is none, so it is a password with a slash, question mark or hash in it.
+    if "@" in after and ":" in own:
+        # What looks like a host with a port may be a user, and a password with a slash, question mark or hash in it.
         return None
     return Cut(scheme, None, rest)

@@ -64,6 +64,8 @@ def told(url: str) -> str:
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(some.sampled_from(SCHEMES), USERS, SIGNS, SIGNS, PLACES, TAILS)
 @example("nats", "u", "", "", "127.0.0.1:1,nats://u:p@127.0.0.1:2", "")
+@example("nats", "u", "?", "=", "127.0.0.1:1", "")
+@example("nats", "u", "12?", "=", "127.0.0.1:1", "")
 @example("nats", "u", "p@ss/", ":rd", "h", "")
 @example("nats", "u", "a[b", "", "127.0.0.1:1", "")
 @example("nats+embedded", "u", "", "", "h", "/x")

@@ -177,7 +177,11 @@ class NatsBus:
         client, inbox = await self._link.client(), _Inbox(subject)
         try:
             subscription = await client.subscribe(subject, cb=inbox.put)
-            await self._link.pings.flush(client)
+            try:
+                await self._link.pings.flush(client)
+            except ConnectionError:
+                # The connection is made again with all its subscriptions.
+                await self._link.client()
         except Exception as error:
             raise failures.translate(error, f"subject {subject}", self._link.address.shown) from error
         try:
