@@ -1,32 +1,36 @@
-"""Numbers that JSON does not know: programs write NaN and infinities all the same, and text stands for them here.
+"""Numbers that JSON does not know: programs write NaN and infinities all the same.
 
-The rule is one for all that read JSON: ``NaN``, ``Infinity`` and ``-Infinity`` where a value may stand are read as
-texts of these names, as are numbers beyond floats (``1e999``), so that whatever is answered can be parsed strictly.
+The rule is one for all that read JSON: ``NaN``, ``Infinity`` and ``-Infinity`` where a value may stand are no JSON. A
+document that has them is refused, a line of NDJSON is left out and counted. Numbers beyond floats (``1e999``) are texts
+of their digits. So whatever is answered can be parsed strictly, and nothing becomes null without a word.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|-?Infinity|NaN', re.DOTALL)
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|(-?Infinity|NaN)', re.DOTALL)
 
 
-def named(text: bytes) -> bytes | None:
-    """Put the names of such values into quotes.
-
-    Args:
-        text: JSON text that does not begin inside of a string.
-
-    Returns:
-        The text; None where there is nothing to be changed.
-    """
+def has_unknown(text: bytes) -> bool:
+    """Tell whether such a value stands in JSON text that does not begin inside of a string."""
     if b"NaN" not in text and b"Infinity" not in text:
-        return None
-    return _TOKEN.sub(lambda found: found.group() if found.group()[:1] == b'"' else b'"%b"' % found.group(), text)
+        return False
+    return any(found.group(1) for found in _TOKEN.finditer(text))
 
 
 def finite(text: str) -> float | str:
     """Read the text of a number; one beyond floats stays text."""
     value = float(text)
     return value if math.isfinite(value) else text
+
+
+def refuse(word: str) -> Any:
+    """Refuse the name of a value that JSON does not know; for ``parse_constant`` of :mod:`json`.
+
+    Raises:
+        ValueError: Always.
+    """
+    raise ValueError(f"{word} is no JSON value")

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from kmnb.core.bounds import LINE_MAX_BYTES
-from kmnb.core.finite import named
 from kmnb.core.index import CHECK_BYTES, Entry, IndexBuilder
 from kmnb.core.walks import DocumentEnds, Event, Found, Records
 from kmnb.formats._counting import LineCounter, RecordPlaces
@@ -140,12 +139,5 @@ class JsonLinesCounter:
     def _documents(self, text: bytes | memoryview) -> int | None:
         try:
             return len(self._decoder.decode_lines(text))
-        except RecursionError:
-            return None
-        except ValueError:
-            pass
-        text_with_names = named(bytes(text))
-        try:
-            return len(self._decoder.decode_lines(text_with_names)) if text_with_names is not None else None
         except (ValueError, RecursionError):
             return None

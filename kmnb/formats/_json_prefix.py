@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from kmnb.core.finite import finite
+from kmnb.core.finite import finite, refuse
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+|"', re.DOTALL)
 _CLOSING = {ord("["): b"]", ord("{"): b"}"}
@@ -39,7 +39,7 @@ def read_prefix(head: bytes, *, whole: bool) -> Any:
 
 def _loads(text: bytes) -> Any:
     try:
-        return json.loads(text.decode("utf-8", "replace"), parse_float=finite, parse_constant=str)
+        return json.loads(text.decode("utf-8", "replace"), parse_float=finite, parse_constant=refuse)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 

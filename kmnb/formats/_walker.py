@@ -12,7 +12,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from kmnb.core.finite import named
 from kmnb.core.index import CHECK_BYTES
 from kmnb.core.walks import Begins, DocumentEnds, Event, Found, Key, Path, Records, Walk, tree
 from kmnb.errors import BadRequest
@@ -251,15 +250,8 @@ def array_elements(text: bytes) -> list[Any]:
     """
     import msgspec
 
-    found: list[Any]
     try:
-        try:
-            found = msgspec.json.decode(text, type=list[msgspec.Raw])
-        except msgspec.DecodeError:
-            text_with_names = named(text)
-            if text_with_names is None:
-                raise
-            found = msgspec.json.decode(text_with_names, type=list[msgspec.Raw])
+        found: list[Any] = msgspec.json.decode(text, type=list[msgspec.Raw])
     except RecursionError:
         raise ValueError("an element is nested too deeply") from None
     return found

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from kmnb.core.finite import named
-from kmnb.errors import ExpressionError
+from kmnb.core.finite import has_unknown
+from kmnb.errors import BadRequest, ExpressionError
 from kmnb.sips._json_values import slow_value
 
 PROGRAM_MAX_BYTES = 64 * 1024
@@ -71,10 +71,12 @@ def outputs(program: str, text: str) -> Iterator[JsonText]:
     """
     compiled = _compiled(program)
     # libjq would make null of NaN, and the largest number there is of infinity.
-    raw = text.encode("utf-8", "surrogatepass") if "NaN" in text or "Infinity" in text else b""
-    with_names = named(raw) if raw else None
+    if ("NaN" in text or "Infinity" in text) and has_unknown(text.encode("utf-8", "surrogatepass")):
+        raise BadRequest(
+            "the content", "is not JSON: NaN and infinities are no values of it", "Use lines, grep or run."
+        )
     try:
-        for output in compiled.input_text(text if with_names is None else with_names.decode("utf-8", "surrogatepass")):
+        for output in compiled.input_text(text):
             yield JsonText(output)
     except ValueError as error:
         raise ExpressionError("jq program", _told(error)) from None

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any, Union
 
-from kmnb.core.finite import finite, named
+from kmnb.core.finite import finite, refuse
 from kmnb.core.jsonable import jsonable
 from kmnb.errors import BadRequest
 
@@ -75,24 +75,9 @@ class ListNeed(Need):
 
 def counting_decoder() -> Callable[[bytes], list[Any]]:
     """Make a decoder that only tells how many elements there are."""
-    return _cutter()
-
-
-def _cutter() -> Callable[[bytes], list[Any]]:
-    """Make a function that finds the elements of the text of an array; values that JSON does not know have names."""
     import msgspec
 
-    quick = msgspec.json.Decoder(list[msgspec.Raw]).decode
-
-    def cut(text: bytes) -> list[Any]:
-        try:
-            return quick(text)
-        except msgspec.DecodeError:
-            text_with_names = named(text)
-            if text_with_names is None:
-                raise
-            return quick(text_with_names)
-
+    cut: Callable[[bytes], list[Any]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
     return cut
 
 
@@ -107,7 +92,7 @@ def decoder(need: Need | None) -> Callable[[bytes], list[Any]]:
     """
     import msgspec
 
-    cut = _cutter()
+    cut = msgspec.json.Decoder(list[msgspec.Raw]).decode
     if need is None:
         return lambda text: [bytes(raw) for raw in cut(text)]
     kind = list.__class_getitem__(need.type())
@@ -169,7 +154,7 @@ def documents_of(text: bytes, decode: Callable[[bytes], list[Any]]) -> Iterable[
 
 
 def _several(text: str) -> list[Any]:
-    reader = json.JSONDecoder(parse_float=finite, parse_constant=str)
+    reader = json.JSONDecoder(parse_float=finite, parse_constant=refuse)
     found: list[Any] = []
     place = 0
     while place < len(text):
@@ -184,13 +169,13 @@ def _several(text: str) -> list[Any]:
 
 
 def slow_value(text: bytes) -> Any:
-    """Decode one JSON value that the quick decoder refuses: lone surrogates, bad UTF-8, NaN, numbers beyond floats.
+    """Decode one JSON value that the quick decoder refuses: lone surrogates, bad UTF-8, numbers beyond floats.
 
     Raises:
         ValueError: It is not JSON.
     """
     try:
-        return json.loads(text.decode("utf-8", "replace"), parse_float=finite, parse_constant=str)
+        return json.loads(text.decode("utf-8", "replace"), parse_float=finite, parse_constant=refuse)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 

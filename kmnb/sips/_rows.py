@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kmnb.core.describe import Param
-from kmnb.core.finite import finite
+from kmnb.core.finite import finite, refuse
 from kmnb.core.records import Batch, Problem
 from kmnb.errors import BadRequest, clip
 from kmnb.sips._where import Condition, Row
@@ -203,6 +203,6 @@ def json_decoder() -> Callable[[bytes], Any]:
         try:
             return quick(raw)
         except msgspec.DecodeError:
-            return json.loads(raw.decode("utf-8", "replace"), parse_float=finite, parse_constant=str)
+            return json.loads(raw.decode("utf-8", "replace"), parse_float=finite, parse_constant=refuse)
 
     return decode

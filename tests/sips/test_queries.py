@@ -145,8 +145,7 @@ def test_numbers_that_json_lacks_never_come_out() -> None:
         text = query(name, program, content).text
         for line in text.splitlines():
             assert json.loads(line, parse_constant=lambda word: pytest.fail(word)) is not None
-    assert query("jmespath", "@", b"[NaN, -Infinity, 1]").text == '["NaN","-Infinity",1]\n'
-    for bad in (b"[nan]", b"[-NaN]", b"[1,NaNs]", b"[+Infinity]"):
+    for bad in (b"[NaN]", b"[-Infinity]", b"[1,NaN]"):
         with pytest.raises(BadRequest):
             query("jmespath", "@", bad)
     assert query("jmespath", "[0]", b"[1e400]").values == ["1e400"]
