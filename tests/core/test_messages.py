@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmnb.core.messages import FORM_A_TYPE, parse_message, write_message
+from kmnb.core.messages import FORM_A_TYPE, RawMessage, parse_message, write_message
 from kmnb.core.subjects import Place
 
 PLACE = Place("ns", "pilot", "t1", "broadcast")
@@ -74,5 +74,5 @@ def test_a_reference_message_of_form_a_is_read_by_its_subject() -> None:
     | st.from_type(dict).map(lambda value: json.dumps(value, default=str).encode())
 )
 def test_no_payload_makes_the_reader_fail(data: bytes) -> None:
-    parse_message(data, PLACE)
-    parse_message(data, Place("ns", "pilot", "t1"))
+    for place in (PLACE, Place("ns", "pilot", "t1")):
+        assert isinstance(parse_message(data, place), RawMessage | None)

@@ -69,7 +69,9 @@ def test_a_short_call_shows_nothing():
 def test_an_error_of_the_call_is_left_for_the_caller(quick):
     outcome: Future[Any] = Future()
     outcome.set_exception(KeyboardInterrupt())
-    patience(lambda text: None, Clock())(outcome)
+    shown: list[str] = []
+    patience(shown.append, Clock())(outcome)
+    assert not any(shown)
 
 
 def test_an_interrupt_while_waiting_comes_through_and_clears_the_line(quick):

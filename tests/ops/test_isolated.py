@@ -157,4 +157,5 @@ def _children() -> list[int]:
 
 
 def test_a_run_that_was_never_started_closes() -> None:
-    run(IsolatedRun(sip_plugin("jq")).close())
+    idle = IsolatedRun(sip_plugin("jq"))
+    assert run(idle.close()) is None

@@ -483,6 +483,8 @@ def test_a_call_that_is_under_way_while_the_server_restarts_completes(own_server
         call = asyncio.ensure_future(calls(backend)[number]())
         await asyncio.to_thread(own_server.start)
         await call
+        await backend.discussions.put("afterwards", DATA)
+        assert (await backend.discussions.head("afterwards")).size == len(DATA)
         await backend.close()
 
     run(asyncio.wait_for(story(), SECONDS))

@@ -45,7 +45,30 @@ async def collect_leftovers(
     Returns:
         What was found.
     """
-    lister, thing = Lister(bucket, lanes), f"bucket {bucket.name}"
+    thing = f"bucket {bucket.name}"
+    nuids, deletions = await _census(bucket, lanes, thing=thing)
+    found = []
+    for nuid in sorted(nuids):
+        subject = chunk_subject(bucket.name, nuid)
+        newest = await bucket.last(subject, thing=thing)
+        if newest is None or not _is_old(newest.stored_at, now, older_than):
+            continue
+        if not dry_run:
+            await bucket.purge(subject, thing=thing)
+        found.append(Remnant(subject, "chunks of an object that never became visible"))
+    for subject, meta in deletions:
+        if not _is_old(meta.stored_at, now, marks_older_than):
+            continue
+        if not dry_run:
+            # Whoever writes under that name meanwhile has a later sequence.
+            await bucket.purge(subject, thing=thing, up_to=meta.sequence)
+        found.append(Remnant(subject, f"the mark that {meta.name} was deleted is old"))
+    return found
+
+
+async def _census(bucket: Bucket, lanes: Lanes, *, thing: str) -> tuple[set[str], list[tuple[str, Meta]]]:
+    """Tell which chunks no document names, and which documents mark a deletion."""
+    lister = Lister(bucket, lanes)
     nuids, _ = await lister.tokens(chunk_subject(bucket.name, "")[:-1], rb'[^".\\]+', thing=thing)
     # Metas are listed after the chunks, so that an object which is finished in between is seen.
     root = f"$O.{bucket.name}.M"
@@ -59,7 +82,7 @@ async def collect_leftovers(
             meta = read_meta(bucket.name, stored.data, sequence=stored.sequence, stored_at=stored.stored_at)
         except StoreError:
             return None
-        if meta.deleted and _is_old(meta.stored_at, now, marks_older_than):
+        if meta.deleted:
             marks.append((stored.subject, meta))
         return [] if meta.deleted else [meta.nuid]
 
@@ -71,21 +94,7 @@ async def collect_leftovers(
                 nuids.clear()
             else:
                 nuids.difference_update(named)
-    found = []
-    for nuid in sorted(nuids):
-        subject = chunk_subject(bucket.name, nuid)
-        newest = await bucket.last(subject, thing=thing)
-        if newest is None or not _is_old(newest.stored_at, now, older_than):
-            continue
-        if not dry_run:
-            await bucket.purge(subject, thing=thing)
-        found.append(Remnant(subject, "chunks of an object that never became visible"))
-    for subject, meta in marks:
-        if not dry_run:
-            # Whoever writes under that name meanwhile has a later sequence.
-            await bucket.purge(subject, thing=thing, up_to=meta.sequence)
-        found.append(Remnant(subject, f"the mark that {meta.name} was deleted is old"))
-    return found
+    return nuids, marks
 
 
 def _is_old(moment: datetime | None, now: datetime, seconds: float) -> bool:
