@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from tests.browser.lab import use_theme, violations
 
 CELLS = (
-    "mine = kmnb.connect(thread='gc', agent='eve', crew='sweeps')\n"
+    "mine = kmnb.connect(thread='gc', agent='eve', crew='sweeps', config={'sweep_on_connect': False})\n"
     "for n in range(3): mine.put('old\\n' * 500, tool='old')\n"
     "from datetime import UTC, datetime, timedelta\n"
     "object.__setattr__(mine.context, 'clock', lambda: datetime.now(UTC) + timedelta(hours=50))",
