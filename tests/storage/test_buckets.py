@@ -288,7 +288,7 @@ def test_wrong_options_are_refused(cloud: Scratch) -> None:
 
 
 def test_urls_are_shown_without_secrets(cloud: Scratch) -> None:
-    url = cloud.fresh().replace("://", "://user:s3cret@")
+    url = cloud.fresh().replace("://", "://user:s3cret@", 1)
     with open_store(url) as store:
         facts = within(20, store._backend.describe)
         told = [store.url, repr(store), repr(store._backend), str(facts)]
