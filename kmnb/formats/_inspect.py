@@ -13,6 +13,7 @@ from typing import Any
 from kmnb.core.index import Index
 from kmnb.core.metadata import Attribute
 from kmnb.core.records import Schema
+from kmnb.errors import KmnbError
 from kmnb.formats._detect import HEAD_BYTES, detect
 from kmnb.formats._pass import ContentPass
 from kmnb.formats._previewing import write_preview
@@ -98,6 +99,17 @@ class Inspector:
         self._pending.append(bytes(block))
         if self._size >= HEAD_BYTES:
             self._begin()
+
+    def leave(self, size: int, reason: KmnbError) -> None:
+        """Hear that the content goes on up to a size, and that nobody looks at the rest.
+
+        Args:
+            size: Stored size in bytes.
+            reason: Why; the preview tells.
+        """
+        left = self._pass or self._begin()
+        left.fault, left.tail = left.fault or reason, b""
+        self._size = size
 
     def finish(self) -> Inspection:
         """Give what was found."""

@@ -109,13 +109,22 @@ class VectorScan:
         return int(self._count(self._ends[:-1] & (self._data[1:] == 35)))
 
 
+def expect_arrays() -> None:
+    """Hear that the import of arrays costs nothing here, since it was done ahead."""
+    global _arrays_from  # noqa: PLW0603 - modules are loaded once a process, too
+    _arrays_from = 0
+
+
+_arrays_from = VECTOR_FROM_BYTES
+
+
 def arrays_pay(seen: int) -> bool:
     """Tell whether work in arrays is worth their import.
 
     Args:
         seen: How many bytes there are so far.
     """
-    return seen >= VECTOR_FROM_BYTES
+    return seen >= _arrays_from
 
 
 def scan_block(block: bytes, seen: int) -> Scan:

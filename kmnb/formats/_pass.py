@@ -34,6 +34,7 @@ class ContentPass:
         self.decoded = 0
         self.fault: KmnbError | None = None
         self._unread: KmnbError | None = None
+        self._about: tuple[Description, KmnbError | None] | None = None
         self.rows: int | None = None
         self.lines: int | None = None
 
@@ -60,6 +61,9 @@ class ContentPass:
         if self.found.is_transparent and self._counter is not None and self._counter.lines is not None:
             self._counter.lines.feed(block)
         self._take(self._decoder.feed(block), block)
+        if self._about is None and self.decoded > HEAD_BYTES and self._is_told_by_head:
+            # Done while more content is on its way, not when everybody waits for the end.
+            self._about = self._describe_head()
 
     def finish(self) -> None:
         """Hear that the content ended; ``rows`` and ``lines`` are known then."""
@@ -85,11 +89,19 @@ class ContentPass:
         own: Description | None = getattr(self._counter, "description", None)
         if own is not None or getattr(self.plugin, "is_binary", False):
             return own or Description("rows", shows_content=False)
+        about, fault = self._about or self._describe_head()
+        self._unread = self._unread or fault
+        return about
+
+    @property
+    def _is_told_by_head(self) -> bool:
+        return self.plugin.kind != "binary" and not getattr(self.plugin, "is_binary", False)
+
+    def _describe_head(self) -> tuple[Description, KmnbError | None]:
         try:
-            return describe(self.plugin, without_section(bytes(self.head)), whole=self.is_whole)
+            return describe(self.plugin, without_section(bytes(self.head)), whole=self.is_whole), None
         except KmnbError as fault:
-            self._unread = self._unread or fault
-            return Description("records")
+            return Description("records"), fault
 
     def index(self, size: int) -> Index | None:
         """Give the index of an object of that size; None where stored bytes are not text."""

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
+from functools import partial
 from os import PathLike
 
 from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.core.metadata import ObjectInfo
 from kmnb.core.progress import advance, tally
 from kmnb.formats._inspect import Inspector
+from kmnb.ops._look import IN_THREAD_BYTES, Look, begin_look
 from kmnb.ops.content import Content
 from kmnb.storage._protocols import ObjectArea, Progress, Source
 from kmnb.storage._source import blocks, known_size
-
-_IN_THREAD_BYTES = 128 * 1024
-"""Blocks above this size are inspected in a worker thread, so that the loop stays free."""
 
 
 async def write_object(
@@ -43,18 +41,19 @@ async def write_object(
         AlreadyExists: The key is taken.
         StoreError: The store failed; nothing is visible.
     """
-    finder = Inspector(content.media_type, name)
     source = content.source
-    if isinstance(source, bytes | bytearray | memoryview) and len(source) <= _IN_THREAD_BYTES:
+    if isinstance(source, bytes | bytearray | memoryview) and len(source) <= IN_THREAD_BYTES:
+        finder = Inspector(content.media_type, name)
         finder.feed(bytes(source))
         facts = {**finder.attributes(), **told}
         return await area.put(key, source, create_only=True, attributes=facts, progress=progress)
-    with tally("put", _size(source)):
+    size, found = _size(source), dict[str, str]()
+    with tally("put", size):
         return await area.put(
             key,
-            _fed(content, finder.feed),
+            _fed(content, partial(begin_look, size, content.media_type, name), found),
             create_only=True,
-            attributes=lambda: {**finder.attributes(), **told},
+            attributes=lambda: {**found, **told},
             progress=progress,
         )
 
@@ -67,22 +66,14 @@ def _size(source: Source) -> int | None:
         return None
 
 
-async def _fed(content: Content, feed: Callable[[bytes], None]) -> AsyncIterator[bytes]:
-    """Give the blocks of content; each is inspected in a worker thread while it is written."""
-    looking: asyncio.Future[None] | None = None
-    async with aclosing(blocks(content.source, WINDOW_BYTES)) as walk:
-        try:
+async def _fed(content: Content, begin: Callable[[], Look], found: dict[str, str]) -> AsyncIterator[bytes | memoryview]:
+    """Give the blocks of content; each is looked at while it is written, and at the end ``found`` is filled."""
+    look = begin()
+    try:
+        async with aclosing(blocks(content.source, WINDOW_BYTES)) as walk:
             async for block in walk:
-                raw = bytes(block)
-                if looking is not None:
-                    await looking
-                looking = None
-                if len(raw) > _IN_THREAD_BYTES:
-                    looking = asyncio.ensure_future(asyncio.to_thread(feed, raw))
-                else:
-                    feed(raw)
-                yield raw
-                advance(len(raw))
-        finally:
-            if looking is not None:
-                await looking
+                yield await look.feed(block)
+                advance(len(block))
+        found.update(await look.finish())
+    finally:
+        await look.close()

@@ -15,7 +15,9 @@ from typing import Any, BinaryIO, Protocol, TypeAlias, runtime_checkable
 
 from kmnb.core.metadata import Capability, ObjectInfo
 
-Source: TypeAlias = bytes | bytearray | memoryview | PathLike[str] | BinaryIO | Iterable[bytes] | AsyncIterable[bytes]
+Source: TypeAlias = (
+    bytes | bytearray | memoryview | PathLike[str] | BinaryIO | Iterable[bytes] | AsyncIterable[bytes | memoryview]
+)
 """What may be stored; anything but bytes is streamed in bounded memory."""
 Attributes: TypeAlias = Mapping[str, str] | Callable[[], Mapping[str, str]]
 """Small texts kept with the object; a function is called once, after the last byte of the source was read."""
