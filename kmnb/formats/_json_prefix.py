@@ -12,6 +12,7 @@ _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+|"', re.DOTAL
 _CLOSING = {ord("["): b"]", ord("{"): b"}"}
 _DEPTH_MAX = 200
 _BYTES_MAX = 32_768
+_READER = json.JSONDecoder(parse_float=finite, parse_constant=refuse)
 
 
 def read_prefix(head: bytes, *, whole: bool) -> Any:
@@ -39,7 +40,7 @@ def read_prefix(head: bytes, *, whole: bool) -> Any:
 
 def _loads(text: bytes) -> Any:
     try:
-        return json.loads(text.decode("utf-8", "replace"), parse_float=finite, parse_constant=refuse)
+        return _READER.decode(text.decode("utf-8", "replace"))
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
