@@ -12,7 +12,7 @@ import anywidget
 import traitlets
 
 from kmnb import _bridge
-from kmnb.core.display import Card, bundle
+from kmnb.core.display import MARKUP_MAX_BYTES, Card, bundle, markup
 
 
 @cache
@@ -26,6 +26,11 @@ _PARTS = (
     "main",
 )  # fmt: skip
 _VIEW = "application/vnd.jupyter.widget-view+json"
+_ALONE = (
+    "<style>.jp-OutputArea-child:has(.kmnb-twin) + .jp-OutputArea-child:has(> .lm-Panel):not(:has(.kmnb-live))"
+    ' { display: none; }</style><div class="kmnb-twin">'
+)
+"""Begins a twin that is followed by its widget, which is a panel; its loader says that it lives."""
 _IMPORT = re.compile(r"^import .*;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!function mount)", re.MULTILINE)
 
@@ -77,13 +82,17 @@ class Channel(anywidget.AnyWidget):
         """Show the static twin and the widget as two outputs.
 
         A saved notebook is opened without the widget's model, and then JupyterLab does not fall back to the HTML of
-        the same output. While the widget lives, it hides the twin.
+        the same output. While the widget lives, it hides the twin; where there is none, the twin's style hides what
+        stands in its place.
         """
         from IPython.display import display
 
         show: Any = display
-        show(bundle(self._card), raw=True)
         view, metadata = self._view()
+        twin = bundle(self._card)
+        if view:
+            twin["text/html"] = f"{_ALONE}{markup(self._card, max_bytes=MARKUP_MAX_BYTES - len(_ALONE) - 6)}</div>"
+        show(twin, raw=True)
         if view:
             told = {"text/plain": "(interactive: run the cell to use it)"}
             show(told | view, metadata=metadata, raw=True)

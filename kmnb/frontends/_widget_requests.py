@@ -13,7 +13,9 @@ from typing import Any
 from kmnb.core.bounds import KIB
 from kmnb.core.describe import Operation, Param
 from kmnb.core.jsonable import json_text
+from kmnb.errors import BoundExceeded
 from kmnb.frontends._widget_answers import Table, answered
+from kmnb.frontends._widget_code import duckdb_code, select_code
 from kmnb.frontends._widget_filters import order_of, where_text
 from kmnb.frontends._widget_tree import tree_of
 from kmnb.ops.column_facts import Columns
@@ -76,7 +78,14 @@ class Questions:
         """Give a page of rows, filtered and in order."""
         start, limit = given["start"], min(given["limit"], PAGE_ROWS)
         where, order = where_text(given["filters"] or []), order_of(given["order"])
-        page = await self._rows.page(start, limit, where=where, order=order)
+        try:
+            page = await self._rows.page(start, limit, where=where, order=order)
+        except BoundExceeded as refused:
+            if order is None:
+                raise
+            # A refused order is an answer: it tells who sorts instead.
+            instead = duckdb_code(self._artifact, given["filters"] or [], start + limit, order=order)
+            return {"refused": {"text": str(refused), "instead": instead}}
         names = page.columns[:COLUMNS_MAX]
         return {
             "start": start,
@@ -85,7 +94,7 @@ class Questions:
             "numbers": page.numbers,
             "total": page.total,
             "searched": page.searched,
-            "code": _select_code(where, start + limit, order=order),
+            "code": select_code(where, start + limit, order=order),
         }
 
     async def find(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,15 +136,6 @@ class Questions:
         times = {"createdAt": artifact.created_at, "expiresAt": artifact.expires_at, "version": artifact.version}
         facts = {"key": artifact.key, "uri": artifact.uri} | told | {k: v for k, v in times.items() if v is not None}
         return {"facts": facts, "code": f"art = ws.get({artifact.key!r})"}
-
-
-def _select_code(where: str | None, limit: int, *, order: tuple[str, bool] | None) -> str:
-    code = f"art.select(['*']{f', where={where!r}' if where else ''}, limit={limit})"
-    if order is None:
-        return code
-    column, descending = order
-    whole = f"art.select(['*']{f', where={where!r}' if where else ''}).to_pandas()"
-    return f"{whole}.sort_values({column!r}, ascending={not descending})"
 
 
 def clip_cell(value: Any) -> str:

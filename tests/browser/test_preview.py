@@ -80,6 +80,12 @@ def test_bytes_and_facts(page, gallery, folder):
     shown = gallery("binary")
     expect(shown.get_by_role("region", name="Bytes in hexadecimal")).to_contain_text("00 01 02 03")
     expect(status(shown)).to_have_text("bytes 0–320 of 10,240 · application/octet-stream")
+    shown.get_by_role("tab", name="Text").click()
+    text = shown.get_by_role("region", name="Lines")
+    expect(text).to_contain_text("abcdef")
+    # Long lines move sideways: twenty of them stay twenty.
+    assert text.evaluate("node => node.scrollWidth > node.clientWidth && node.clientHeight < 400")
+    shown.screenshot(path=folder / "binary-text.png")
     shown.get_by_role("tab", name="Info").click()
     expect(shown).to_contain_text("expires in 47 h")
     shown.screenshot(path=folder / "info.png")

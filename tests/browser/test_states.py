@@ -131,7 +131,7 @@ def saved_notebook(folder: Path) -> Path:
 def test_a_saved_notebook_shows_the_static_twin(page: Page, lab: Any, folder: Path, trusted: bool) -> None:
     path = saved_notebook(folder)
     assert "line 19" not in json.dumps(
-        [output for cell in nbformat.read(path, 4).cells for output in cell.outputs if "widget" in str(output)]
+        [output for cell in nbformat.read(path, 4).cells for output in cell.outputs if "model_id" in str(output)]
     )
     if trusted:
         subprocess.run(
@@ -145,4 +145,12 @@ def test_a_saved_notebook_shows_the_static_twin(page: Page, lab: Any, folder: Pa
         expect(twin).to_be_visible()
         expect(twin).to_contain_text("line 0")
         expect(twin.get_by_text("more lines").first).to_be_visible()
+    outputs = page.locator(".jp-OutputArea-child")
+    expect(outputs).to_have_count(3)
+    if trusted:
+        # The twin stands alone: nothing below it says that a widget is loading or missing.
+        expect(outputs.nth(1)).to_contain_text("widget")
+        expect(outputs.nth(1)).to_be_hidden()
+    else:
+        expect(outputs.nth(1)).to_have_text("(interactive: run the cell to use it)")
     page.screenshot(path=folder / f"reopened-{'trusted' if trusted else 'untrusted'}.png")

@@ -16,7 +16,8 @@ import kmnb
 from kmnb import _bridge
 from kmnb.core.jsonable import jsonable
 from kmnb.errors import BadRequest
-from kmnb.frontends._widget_filters import order_of, where_text
+from kmnb.frontends._widget_code import duckdb_code
+from kmnb.frontends._widget_filters import order_of, sql_text, where_text
 from kmnb.frontends._widget_requests import QUESTIONS, Questions
 from kmnb.ops.column_facts import column_facts
 from kmnb.sips._where import parse_where
@@ -87,6 +88,24 @@ def test_rows_are_paged_filtered_and_put_in_order(table):
     assert down["numbers"] == [4999, 4998]
     assert ask(table, "rows", order={"column": "nope"})["error"]["code"] == "bad-request"
     assert ask(table, "rows", filters=[{"column": "nope", "op": "=", "value": 1}])["error"]["code"] == "bad-request"
+
+
+def test_a_refused_order_names_the_line_that_sorts_elsewhere(table, workspace, monkeypatch):
+    monkeypatch.setattr("kmnb.ops.rows.SORT_MAX_BYTES", 1000)
+    filters = [{"column": "name", "op": "contains", "value": "e-3"}, {"column": "id", "op": "<", "value": "4000"}]
+    order = {"column": "half", "descending": True}
+    refused = ask(table, "rows", limit=3, filters=filters, order=order)["answer"]["refused"]
+    assert "kmnb.duckdb()" in refused["text"]
+    *lines, last = refused["instead"].splitlines()
+    names: dict[str, Any] = {"ws": workspace}
+    exec("\n".join(lines), names)
+    assert eval(last, names)["id"].tolist() == [3993, 3986, 3979]
+    assert ask(table, "rows", limit=3)["answer"]["total"] == 5000
+
+
+def test_what_duckdb_cannot_read_is_refused_without_a_line(workspace):
+    pods = workspace.put("a" * 5000, tool="pods", media_type="text/plain")
+    assert duckdb_code(pods, [], 20, order=("a", False)) is None
 
 
 def test_columns_are_told_with_types_nulls_and_histograms(table):
@@ -171,6 +190,9 @@ def test_a_filter_means_what_it_says():
     assert not parse_where(where_text([{"column": "a b", "op": "contains", "value": "5_%"}])).holds(row)
     assert parse_where(where_text([{"column": "n", "op": ">", "value": "6.5"}])).holds(row)
     assert where_text([]) is None
+    assert sql_text([{"column": 'a"b', "op": "=", "value": "it's"}]) == """"a""b" = 'it''s'"""
+    contains = sql_text([{"column": "a", "op": "contains", "value": "5%"}])
+    assert contains == """"a" ilike '%5\\%%' escape '\\'"""
     assert where_text([{"column": "n", "op": "=", "value": True}]) == "`n` = true"
     for bad in (
         [{"column": "n", "op": "like", "value": "x"}],

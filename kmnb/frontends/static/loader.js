@@ -31,6 +31,8 @@ async function load(ask) {
 }
 
 async function render({ model, el }) {
+  // The static twin hides what follows it unless it lives.
+  el.classList.add("kmnb-live");
   const ask = channel(model);
   const version = model.get("module");
   el.textContent = model.get("reference").title;

@@ -34,6 +34,16 @@ export class Filters {
   }
 
   show() {
+    this.paint();
+    this.changed();
+  }
+
+  restore(list) {
+    this.list = [...list];
+    this.paint();
+  }
+
+  paint() {
     const chips = this.list.map((one, at) => {
       const text = `${one.column} ${one.op} ${one.value}`;
       const remove = () => {
@@ -44,6 +54,5 @@ export class Filters {
       return button(`${text} ✕`, remove, { "aria-label": `Remove filter ${text}` });
     });
     this.chips.replaceChildren(...chips);
-    this.changed();
   }
 }

@@ -37,7 +37,8 @@ export class Grid {
     for (;;) {
       const reply = await this.asker.ask("rows", { start, limit, filters: this.filters.list, order: this.order });
       if (!reply || mine !== this.asked) return;
-      if (reply.error) return this.status(reply.error.text, true);
+      const refused = reply.error ?? reply.answer.refused;
+      if (refused) return this.refuse(refused);
       this.take(reply.answer);
       const { rows, searched } = reply.answer;
       if (searched === 1 || rows.length === limit) break;
@@ -46,9 +47,20 @@ export class Grid {
     if (!this.looked) this.look();
   }
 
+  // A refused order or filter is forgotten: the next page has to belong to the rows that are shown.
+  refuse({ text, instead }) {
+    this.code = instead ?? this.code;
+    if (this.shown) {
+      this.order = this.shown.order;
+      this.filters.restore(this.shown.filters);
+    }
+    this.status(text, true);
+    return false;
+  }
+
   take({ columns, rows, numbers, total, searched, code }) {
     if (columns.length) this.columns = columns;
-    Object.assign(this, { rows, numbers, code });
+    Object.assign(this, { rows, numbers, code, shown: { order: this.order, filters: [...this.filters.list] } });
     this.filters.columns(this.columns);
     this.pager.told(total);
     this.paint();
@@ -129,20 +141,24 @@ export class Grid {
     const targets = {
       ArrowDown: [here + 1, this.column], ArrowUp: [here - 1, this.column],
       ArrowRight: [here, this.column + 1], ArrowLeft: [here, this.column - 1],
-      PageDown: [here + page, this.column], PageUp: [here - page, this.column],
+      PageDown: [here + page, this.column, page], PageUp: [here - page, this.column, -page],
       Home: [control ? 0 : here, 0], End: [control ? end : here, last],
     };
     if (event.key === "s" && !control) this.sort(this.columns[this.column]);
-    else if (targets[event.key]) this.move(clamp(targets[event.key][0], 0, this.pager.total === null ? Infinity : end), clamp(targets[event.key][1], 0, last));
-    else return;
+    else if (targets[event.key]) {
+      const [row, column, pages] = targets[event.key];
+      this.move(clamp(row, 0, this.pager.total === null ? Infinity : end), clamp(column, 0, last), pages);
+    } else return;
     event.preventDefault();
     event.stopPropagation();
   }
 
-  async move(row, column) {
+  // The window follows the cell; a whole page moves with it.
+  async move(row, column, pages = 0) {
     this.left = clamp(this.left, column - COLUMNS + 1, column);
     const { start, size } = this.pager;
-    if (row < start) await this.pager.go(row === start - 1 ? row : row - size + 1);
+    if (pages) await this.pager.go(start + pages);
+    else if (row < start) await this.pager.go(row === start - 1 ? row : row - size + 1);
     else if (row >= start + size) await this.pager.go(row === start + size ? start + 1 : row);
     Object.assign(this, { row: clamp(row - this.pager.start, 0, this.rows.length - 1), column });
     this.paint();

@@ -21,16 +21,22 @@ export class Pager {
   }
 
   bound() {
+    // There is nothing to move where everything is shown, or nothing is.
+    this.slider.style.display = this.loaded && this.last > 0 ? "" : "none";
     this.slider.max = this.last === Infinity ? this.start + this.size : this.last;
     this.slider.value = this.start;
   }
 
-  go(start) {
+  // Loading gives false where it was refused; then the window stays where its content is.
+  async go(start) {
     const wanted = clamp(Math.round(start), 0, this.last);
-    if (wanted === this.start && this.loaded) return Promise.resolve();
+    if (wanted === this.start && this.loaded) return;
     this.start = wanted;
     this.slider.value = wanted;
-    return this.load(wanted, this.size);
+    if ((await this.load(wanted, this.size)) === false && this.shown) {
+      Object.assign(this, this.shown, { loaded: true });
+      this.bound();
+    }
   }
 
   by(delta) {
@@ -46,6 +52,7 @@ export class Pager {
   told(total) {
     this.loaded = true;
     if (total !== null && total !== undefined) this.total = total;
+    this.shown = { start: this.start, total: this.total };
     this.bound();
   }
 

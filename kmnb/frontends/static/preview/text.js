@@ -20,6 +20,11 @@ class Page {
     return this.pager.go(this.pager.start);
   }
 
+  refuse({ text }) {
+    this.status(text, true);
+    return false;
+  }
+
   key(event) {
     const page = this.pager.size;
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
@@ -41,7 +46,7 @@ export class Lines extends Page {
   async load(start, limit) {
     const reply = await this.asker.ask("lines", { start, limit });
     if (!reply) return;
-    if (reply.error) return this.status(reply.error.text, true);
+    if (reply.error) return this.refuse(reply.error);
     const { lines, total, exact, code } = reply.answer;
     Object.assign(this, { lines, code });
     this.pager.told(exact ? total : Math.max(total ?? 0, this.pager.total ?? 0));
@@ -81,7 +86,7 @@ export class Bytes extends Page {
   async load(start, limit) {
     const reply = await this.asker.ask("bytes", { start: start * BYTES, limit: limit * BYTES });
     if (!reply) return;
-    if (reply.error) return this.status(reply.error.text, true);
+    if (reply.error) return this.refuse(reply.error);
     const { data, total, code } = reply.answer;
     this.code = code;
     this.raw = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
