@@ -18,12 +18,13 @@ class Tally:
         total: Bytes in all; None where nobody knows.
     """
 
-    __slots__ = ("done", "name", "total")
+    __slots__ = ("done", "name", "retries", "total")
 
     def __init__(self, name: str, total: int | None) -> None:
         self.name = name
         self.total = total
         self.done = 0
+        self.retries = 0
 
 
 _own: ContextVar[Tally | None] = ContextVar("kmnb_tally", default=None)
@@ -60,6 +61,13 @@ def advance(count: int) -> None:
     mine = _own.get()
     if mine is not None:
         mine.done += count
+
+
+def retried() -> None:
+    """Say that a request of the work at hand was lost and is made again."""
+    mine = _own.get()
+    if mine is not None:
+        mine.retries += 1
 
 
 def newest() -> Tally | None:

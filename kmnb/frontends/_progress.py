@@ -29,7 +29,7 @@ def line_of(tally: Tally | None, seconds: float) -> str:
         seconds: How long it has lasted.
     """
     if tally is None or not tally.done:
-        return f"kmnb: working, {seconds:.0f} s"
+        return f"kmnb: working, {seconds:.0f} s{_retries(tally)}"
     rate = tally.done / seconds if seconds > 0 else 0.0
     text = f"kmnb: {tally.name} {size_text(tally.done)}"
     if tally.total:
@@ -39,7 +39,12 @@ def line_of(tally: Tally | None, seconds: float) -> str:
         text += f" of {size_text(tally.total)} ({share:.0%}), {size_text(int(rate))}/s, {left:.0f} s left"
     else:
         text += f", {size_text(int(rate))}/s"
-    return text
+    return f"{text}{_retries(tally)}"
+
+
+def _retries(tally: Tally | None) -> str:
+    count = 0 if tally is None else tally.retries
+    return f", {count} {'retry' if count == 1 else 'retries'}" if count else ""
 
 
 def patience(show: Show, clock: Callable[[], float] = time.monotonic) -> Callable[[Future[Any]], None]:

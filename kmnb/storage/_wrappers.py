@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, TypeVar, cast
 
 from kmnb.core.metadata import Capability, ObjectInfo
+from kmnb.core.progress import retried
 from kmnb.errors import StoreDenied, StoreUnavailable
 from kmnb.storage._protocols import (
     Attributes,
@@ -244,6 +245,7 @@ class _RetryingArea(WrappedArea):
             try:
                 return await call()
             except StoreUnavailable:
+                retried()
                 await asyncio.sleep(pause)
         return await call()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kmnb.core.progress import Tally, advance, newest, tally
+from kmnb.core.progress import Tally, advance, newest, retried, tally
 from kmnb.frontends import _progress
 from kmnb.frontends._progress import is_wanted, line_of, patience
 
@@ -37,8 +37,19 @@ def test_a_line_has_bytes_share_rate_and_time_left():
     assert line_of(work, 2) == "kmnb: grep 1.0 MiB of 4.0 MiB (25%), 512.0 KiB/s, 6 s left"
     assert line_of(Tally("put", None), 0) == "kmnb: working, 0 s"
     unknown = Tally("put", None)
+    assert line_of(unknown, 1) == "kmnb: working, 1 s"
     unknown.done = 2048
     assert line_of(unknown, 2) == "kmnb: put 2.0 KiB, 1.0 KiB/s"
+
+
+def test_a_line_tells_how_often_requests_were_made_again():
+    retried()
+    with tally("put") as work:
+        retried()
+        assert line_of(work, 3) == "kmnb: working, 3 s, 1 retry"
+        retried()
+        advance(2048)
+        assert line_of(work, 2) == "kmnb: put 2.0 KiB, 1.0 KiB/s, 2 retries"
 
 
 def test_a_long_call_shows_lines_and_takes_them_away(quick):

@@ -16,6 +16,7 @@ from nats.aio.msg import Msg
 
 from kmnb._bridge import run
 from kmnb.core.bounds import CONNECT_SECONDS
+from kmnb.core.progress import tally
 from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, StoreError, StoreUnavailable
 from kmnb.storage import open_backend
 from kmnb.storage.backends import _nats_leftovers, _nats_link, _nats_patience, _nats_pings, _nats_writer
@@ -332,11 +333,14 @@ def test_a_read_goes_on_when_the_server_comes_back(own_server: NatsServer, how: 
         backend = await open_backend(fresh(own_server.url))
         await backend.discussions.put("x", big)
         parts = []
-        async for window in backend.discussions.stream("x"):
-            parts.append(window)
-            if len(parts) == 20:
-                await asyncio.to_thread(restarts, own_server, how)
+        with tally("get") as work:
+            async for window in backend.discussions.stream("x"):
+                parts.append(window)
+                if len(parts) == 20:
+                    await asyncio.to_thread(restarts, own_server, how)
         assert b"".join(parts) == big
+        # Whoever waits is told that it was asked again.
+        assert work.retries or how == "pause"
         assert await backend.discussions.get_range("x", 30 * MIB, 30 * MIB + 7) == big[30 * MIB : 30 * MIB + 7]
         await backend.close()
 

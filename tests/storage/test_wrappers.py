@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kmnb._bridge import run
+from kmnb.core.progress import tally
 from kmnb.errors import ArtifactNotFound, StoreUnavailable
 from kmnb.storage import Store, open_backend
 from kmnb.storage._protocols import Backend
@@ -77,7 +78,9 @@ def test_reads_are_tried_again(failures: int, works: bool) -> None:
     flaky = WrappedBackend(inner, discussions=Flaky(inner.discussions, failures), named=inner.named)
     store = Store(RetryingBackend(flaky, pauses=(0.001, 0.001)))
     if works:
-        assert store.get_range("x", 0, 2) == b"12"
+        with tally("get") as work:
+            assert store.get_range("x", 0, 2) == b"12"
+        assert work.retries == failures
     else:
         with pytest.raises(StoreUnavailable):
             store.get_range("x", 0, 2)

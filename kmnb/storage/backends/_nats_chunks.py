@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from kmnb.core.bounds import MIB, WINDOW_BYTES
+from kmnb.core.progress import retried
 from kmnb.errors import DigestMismatch, StoreError, StoreUnavailable
 from kmnb.storage._digest import RunningDigest
 from kmnb.storage.backends import _nats_patience as patience
@@ -218,6 +219,7 @@ class _Effort:
             raise StoreUnavailable(
                 f"artifact {self._key!r}", reason, "Is the server up?", server=address.shown
             ) from error
+        retried()
         await asyncio.sleep(PAUSE_SECONDS)
 
     async def after_gap(self, gap: Gap, *, is_first: bool) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from kmnb.core.progress import retried
 from kmnb.errors import StoreError, StoreUnavailable
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_address import Address
@@ -195,6 +196,7 @@ class Link:
                 may_pass = isinstance(mine, StoreUnavailable) and self._may_pass(error)
                 if not may_pass or deadline - loop.time() < PAUSE_SECONDS or not await self._may_come(client, error):
                     raise mine from error
+            retried()
             await asyncio.sleep(PAUSE_SECONDS)
 
     async def _may_come(self, client: Client, error: Exception) -> bool:

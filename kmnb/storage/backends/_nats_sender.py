@@ -14,6 +14,7 @@ import json
 import re
 from typing import TypeAlias
 
+from kmnb.core.progress import retried
 from kmnb.errors import StoreDenied, StoreError, StoreUnavailable, said
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends import _nats_patience as patience
@@ -69,6 +70,7 @@ class ChunkSender:
         lane.hold(self)
         if self._settled < self._published:
             self.was_repeated = True
+            retried()
             await self._repeat()
 
     async def flow(self, most: int = WINDOW_CHUNKS) -> None:
