@@ -88,7 +88,7 @@ class Rows:
         self._note(batch)
         if where is None:
             return batch.rows
-        return [cells for cells in batch.rows if where.holds(_CellsRow(cells, self._places))]
+        return _judged(batch.rows, where, self._places)
 
     def column(self, taken: Sequence[Any], name: str) -> list[Any]:
         """Give the values of a column of rows that :meth:`taken` gave."""
@@ -136,6 +136,26 @@ class Rows:
             else:
                 self.seen["value"] = None
                 yield number, _PathRow({"value": value}, self.seen)
+
+
+def _judged(rows: Sequence[Any], where: Condition, places: Mapping[str, int]) -> list[Any]:
+    """Give the rows of a table that meet a condition; what it looks at is judged once where it repeats."""
+    names = [name for name in where.columns if name in places]
+    looked = [[cells[places[name]] for cells in rows] for name in names]
+    # Other values may be equal and not the same, as 1 and true are, or cannot be told apart by a set.
+    if looked and all(set(map(type, column)) <= _TEXTS for column in looked):
+        keys = list(zip(*looked, strict=True))
+        different = set(keys)
+        if len(different) * _REPEATS <= len(keys):
+            own = {name: at for at, name in enumerate(names)}
+            true = {key for key in different if where.holds(_CellsRow(key, own))}
+            return [cells for cells, key in zip(rows, keys, strict=True) if key in true]
+    return [cells for cells in rows if where.holds(_CellsRow(cells, places))]
+
+
+_TEXTS = {str, type(None)}
+_REPEATS = 4
+# How often values must be met on average before it pays to judge each once.
 
 
 class _CellsRow:

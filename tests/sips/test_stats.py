@@ -12,8 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kmnb.core.records import Batch
 from kmnb.errors import BadRequest
+from kmnb.sips._rows import Problems, Rows
 from kmnb.sips._tally import ColumnTally, keyed
+from kmnb.sips._where import parse_where
 from kmnb.sips.stats import SIP
 from tests.sips.driving import sip_bytes
 from tests.sips.records import run_sip
@@ -181,3 +184,35 @@ def test_text_is_a_table_where_a_column_or_a_delimiter_is_named() -> None:
     assert sip_bytes(content, "stats", {"columns": ["NAME"]}).values[0]["count"] == 2
     assert sip_bytes(content, "select", {"columns": ["*"], "header": True}).values[0] == {"NAME": "pod-a"}
     assert sip_bytes(content, "select", {"columns": ["*"]}).values[0] == {"line": "NAME"}
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "a = 'x'",
+        "a < 5",
+        "a < b",
+        "not (a = 'x' or b is null)",
+        "a is null",
+        "a in ('x', 1, 2) and b like '_%'",
+        "gone is null",
+        "1 = 1",
+    ],
+)
+@pytest.mark.parametrize("different", [1, 3, 1000])
+def test_a_condition_is_judged_alike_whether_values_repeat_or_not(where: str, different: int) -> None:
+    words = ["x", "", None, "1", "01", "1.0", "10", "true", "É", *map(str, range(2, different))][:different]
+    rows = [[words[number % different], words[number * 7 % different]] for number in range(200)]
+    batch = Batch(rows, 0, kind="table", columns=("a", "b"))
+    condition = parse_where(where)
+    expected = [row for row in rows if condition.holds(dict(zip("ab", row, strict=True)).get)]
+    assert Rows(Problems(strict=False)).taken(batch, condition) == expected
+
+
+def test_a_condition_tells_values_apart_that_are_equal() -> None:
+    rows = [[value] for value in (1, True, 1.0, "1", [1], None) for _ in range(10)]
+    batch = Batch(rows, 0, kind="table", columns=("a",))
+    condition = parse_where("a = 'true'")
+    expected = [row for row in rows if condition.holds({"a": row[0]}.get)]
+    assert Rows(Problems(strict=False)).taken(batch, condition) == expected
+    assert {str(row[0]) for row in expected} == {"True"}
