@@ -205,3 +205,41 @@ def test_a_look_that_is_left_tells_no_totals() -> None:
     assert (left.size, left.lines, left.rows, left.index) == (10**9, None, None, None)
     assert "1,000,000,000 bytes" in left.preview
     assert "was not looked at" in left.preview
+
+
+FORKS = """
+import os, warnings
+import asyncio, kmnb
+from kmnb._bridge import run
+from kmnb.ops import _inspector
+warnings.simplefilter("ignore", DeprecationWarning)
+content = b"a line\\n" * 1_000_000
+
+def lines(store):
+    with kmnb.connect(store, thread="t", agent="a", config={"sweep_on_connect": False}) as ws:
+        art = ws.put(content, tool="x")
+        return run(art.locate())[1].attributes["lines"]
+
+async def ready():
+    await asyncio.wait_for(asyncio.shield(_inspector._present._starting), 30)
+
+assert lines("memory://") == "1000000"
+run(ready())
+child = os.fork()
+if child == 0:
+    try:
+        good = _inspector._present is None and lines("memory://") == "1000000"
+    finally:
+        os._exit(0 if good else 1)
+assert os.waitpid(child, 0)[1] == 0
+before = _inspector._present._sent
+assert lines("memory://") == "1000000"
+assert _inspector._present._sent == before + 7
+"""
+
+
+def test_after_a_fork_each_has_its_own() -> None:
+    if not _inspector._is_possible():
+        pytest.skip("no second core, or no shared memory without a name")
+    answer = python("-c", FORKS)
+    assert answer.clean, answer
