@@ -70,13 +70,16 @@ class Line:
             return [self._object(name, item) for item in value]
         if not isinstance(value, str):
             return value
-        whole = _MARKED.fullmatch(value)
+        whole, is_reference = _MARKED.fullmatch(value), name in ("ref", "refs", "with")
         if whole:
-            return self._values[int(whole[1])]
-        # A key has slashes, so a bare name can only mean a variable.
-        if name in ("ref", "refs", "with") and value.isidentifier() and value in self._namespace:
-            return self._namespace[value]
-        return value
+            found = self._values[int(whole[1])]
+        elif is_reference and value.isidentifier() and value in self._namespace:
+            # A key has slashes, so a bare name can only mean a variable.
+            found = self._namespace[value]
+        else:
+            return value
+        # What ``%%artifact spill`` gave stands for what it stored.
+        return (getattr(found, "artifact", None) or found) if is_reference else found
 
 
 def check_variable(name: str | None) -> str | None:

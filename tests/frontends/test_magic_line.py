@@ -49,6 +49,13 @@ def test_a_bare_name_of_a_variable_stands_for_an_artifact_only_where_one_is_mean
     assert line.restore({"ref": "absent"}) == {"ref": "absent"}
 
 
+def test_what_a_spill_gave_stands_for_what_it_stored():
+    stored, inline = SimpleNamespace(artifact=object()), SimpleNamespace(artifact=None)
+    line = Line("head pods {{pods}}", {"pods": stored, "small": inline}, "%artifact")
+    assert line.restore({"ref": "pods", "with": [line.words[2]]}) == {"ref": stored.artifact, "with": [stored.artifact]}
+    assert line.restore({"source": line.words[2], "ref": "small"}) == {"source": stored, "ref": inline}
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [("head {{nope}}", "no variable 'nope'"), ("head {{n.zip}}", "has no 'zip'"), ("head 'open", "quotation")],
