@@ -1,7 +1,7 @@
 """A lasting process that looks at large content while it is stored, so that the look and the put share no lock.
 
-It is started beside the first large content, which does not wait for it, and ends with the interpreter. Blocks reach
-it through shared memory. It serves one put at a time; others, and those that come before it is ready, look themselves.
+It is started when the first large content was stored, for those that follow, and ends with the interpreter. Blocks
+reach it through shared memory. It serves one put at a time; others, and those before it is ready, look themselves.
 """
 
 from __future__ import annotations
@@ -175,18 +175,24 @@ _parents: InspectorProcess | None = None
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def take_process(size: int | None) -> InspectorProcess | None:
-    """Give the process for content of a size; None where it does not pay, is not there yet, or serves another put."""
-    global _present  # noqa: PLW0603 - one process an interpreter is the point of this module
-    if size is None or size < FROM_BYTES or not _is_possible():
+def is_large(size: int | None) -> bool:
+    """Tell whether content of a size is for the process; not where nobody knows the size, or there is one core."""
+    return size is not None and size >= FROM_BYTES and _is_possible()
+
+
+def take_process() -> InspectorProcess | None:
+    """Give the process; None where it is not there yet, or serves another put."""
+    if _present is None or _present.is_over or _present.loop is not asyncio.get_running_loop():
         return None
+    return _present if _present.is_ready and not _present.is_busy else None
+
+
+def prepare_process() -> None:
+    """Have the process started where there is none; nobody waits for it, and nothing comes of a failure."""
+    global _present  # noqa: PLW0603 - one process an interpreter is the point of this module
     if _present is None or _present.is_over:
-        try:
+        with contextlib.suppress(OSError):
             _present = InspectorProcess()
-        except OSError:
-            return None
-    is_mine = _present.loop is asyncio.get_running_loop()
-    return _present if is_mine and _present.is_ready and not _present.is_busy else None
 
 
 def _is_possible() -> bool:

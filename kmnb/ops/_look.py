@@ -10,7 +10,7 @@ from kmnb.core.bounds import KIB
 from kmnb.errors import StoreError
 from kmnb.formats._detect import HEAD_BYTES
 from kmnb.formats._inspect import Inspector
-from kmnb.ops._inspector import InspectorLost, InspectorProcess, take_process
+from kmnb.ops._inspector import InspectorLost, InspectorProcess, is_large, prepare_process, take_process
 from kmnb.storage._source import Block, is_fixed
 
 IN_THREAD_BYTES = 128 * KIB
@@ -33,8 +33,8 @@ class Look(Protocol):
 class _LookHere:
     """Looks in this process: the next block is given only when the one before was seen."""
 
-    def __init__(self, media_type: str | None, name: str | None) -> None:
-        self._inspector = Inspector(media_type, name)
+    def __init__(self, media_type: str | None, name: str | None, *, is_large: bool) -> None:
+        self._inspector, self._is_large = Inspector(media_type, name), is_large
         self._looking: asyncio.Future[None] | None = None
 
     async def feed(self, block: Block) -> Block:
@@ -48,7 +48,11 @@ class _LookHere:
 
     async def finish(self) -> Mapping[str, str]:
         await self.close()
-        return self._inspector.attributes()
+        found = self._inspector.attributes()
+        if self._is_large:
+            # Not before: starting takes longer than storing this, and there may be nothing more to store.
+            prepare_process()
+        return found
 
     async def close(self) -> None:
         looking, self._looking = self._looking, None
@@ -106,5 +110,8 @@ def begin_look(size: int | None, media_type: str | None, name: str | None) -> Lo
         media_type: MIME type that the producer gave.
         name: File name or key.
     """
-    process = take_process(size)
-    return _LookHere(media_type, name) if process is None else _LookThere(process, media_type, name)
+    large = is_large(size)
+    process = take_process() if large else None
+    if process is None:
+        return _LookHere(media_type, name, is_large=large)
+    return _LookThere(process, media_type, name)

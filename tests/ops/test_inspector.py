@@ -18,7 +18,7 @@ from kmnb.core.bounds import MIB
 from kmnb.errors import StoreError
 from kmnb.formats._inspect import Inspector, inspect
 from kmnb.ops import _inspector, _inspector_main
-from kmnb.ops._inspector import InspectorProcess, take_process
+from kmnb.ops._inspector import InspectorProcess, prepare_process
 from kmnb.ops.workspace import Workspace
 from tests.children import python
 
@@ -47,7 +47,7 @@ def ws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
 
 
 async def _ready() -> InspectorProcess:
-    take_process(_inspector.FROM_BYTES)
+    prepare_process()
     process = _inspector._present
     assert process is not None
     await asyncio.wait_for(asyncio.shield(process._starting), 30)
