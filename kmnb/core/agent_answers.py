@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kmnb.core.embed_values import to_lines
 from kmnb.errors import KmnbError, clip
 
 NAMES_MAX = 1000
@@ -41,7 +42,7 @@ def summary_of(told: dict[str, Any]) -> dict[str, Any]:
 
 def numbered(text: str) -> str:
     """Put the number of each line, counted from 1, and a tab before it."""
-    return "".join(f"{number}\t{line}" for number, line in enumerate(text.splitlines(keepends=True), 1))
+    return "".join(f"{number}\t{line}" for number, line in enumerate(to_lines(text), 1))
 
 
 def text_answer(text: str, limit_chars: int, **data: Any) -> dict[str, Any]:

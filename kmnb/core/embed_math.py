@@ -18,6 +18,9 @@ INTEGER_MAX_BITS = 14_000
 FORMAT_MAX_DIGITS = 3
 """Longest width or precision of a number format in digits."""
 
+ROUND_MAX_DIGITS = 5_000
+"""Most digits that a number is rounded to, before or behind its point; Python makes a power of ten of them."""
+
 Function = Callable[..., Any]
 
 
@@ -29,6 +32,12 @@ def _power(base: Any, exponent: Any) -> Any:
     ):
         raise ExpressionError("math", "the number is too large")
     return base**exponent
+
+
+def _round(number: Any, digits: Any = None) -> Any:
+    if isinstance(digits, int) and abs(digits) > ROUND_MAX_DIGITS:
+        raise ExpressionError("math", f"numbers are rounded to at most {ROUND_MAX_DIGITS:,} digits")
+    return round(number, digits)
 
 
 def _factorial(number: Any) -> Any:
@@ -57,7 +66,7 @@ _OPERATORS: dict[type[ast.AST], Function] = {
 }
 _NAMES: dict[str, Any] = {
     "abs": abs,
-    "round": round,
+    "round": _round,
     "min": min,
     "max": max,
     "sum": sum,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from kmnb.core.embed_grammar import split_argument, unquote
-from kmnb.core.embed_values import Value, to_rows, to_text
+from kmnb.core.embed_values import Value, to_lines, to_rows, to_text
 from kmnb.errors import ExpressionError
 
 Rows = list[dict[str, Any]]
@@ -80,7 +80,7 @@ def apply_lines(value: Value, name: str, argument: str) -> Value:
     Raises:
         ExpressionError: An argument that cannot be meant.
     """
-    lines = to_text(value).splitlines(keepends=True)
+    lines = to_lines(to_text(value))
     return replace(value, kind="text", data="".join(LINE_STEPS[name](lines, argument)))
 
 

@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from kmnb.core.finite import finite, refuse
 from kmnb.errors import ExpressionError
 
 _TEXT_TYPES = (
@@ -76,9 +77,14 @@ def to_json(value: Value) -> Any:
     if "csv" in value.media_type:
         return _csv_rows(value.data)
     try:
-        return json.loads(value.data.removeprefix("\ufeff"))
+        return json.loads(value.data.removeprefix("\ufeff"), parse_float=finite, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
         raise ExpressionError("text", "cannot be read as JSON") from error
+
+
+def to_lines(text: str) -> list[str]:
+    """Cut a text after each LF, which nothing else does; the ends stay."""
+    return list(io.StringIO(text, newline="\n"))
 
 
 def to_rows(value: Value) -> list[dict[str, Any]]:
@@ -109,7 +115,7 @@ def write_value(value: Value, form: str | None) -> str:
     if form == "json":
         return _compact(to_json(value))
     if form == "json_pretty":
-        return json.dumps(to_json(value), indent=2)
+        return _json(to_json(value), indent=2)
     if form == "csv":
         return _csv_text(to_rows(value))
     text = to_text(value)
@@ -117,7 +123,15 @@ def write_value(value: Value, form: str | None) -> str:
 
 
 def _compact(data: Any) -> str:
-    return json.dumps(data, separators=(",", ":"))
+    return _json(data, separators=(",", ":"))
+
+
+def _json(data: Any, **layout: Any) -> str:
+    try:
+        return json.dumps(data, allow_nan=False, **layout)
+    except ValueError as error:
+        # YAML has such numbers.
+        raise ExpressionError("a value", "has NaN or an infinity, which JSON cannot write") from error
 
 
 def _csv_rows(text: str) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from kmnb.core.embed_grammar import Step, unquote
 from kmnb.core.embed_steps import LINE_STEPS, ROW_STEPS, apply_lines, apply_rows
-from kmnb.core.embed_values import Value, to_json, to_text
+from kmnb.core.embed_values import Value, to_json, to_lines, to_text
 from kmnb.errors import ExpressionError
 from kmnb.ops._embed_engine import run_engine
 
@@ -60,7 +60,7 @@ def compile_pattern(pattern: str) -> Any:
 
 def _grep(value: Value, pattern: str) -> Value:
     regex = compile_pattern(pattern)
-    lines = to_text(value).splitlines(keepends=True)
+    lines = to_lines(to_text(value))
     return replace(value, kind="text", data="".join(line for line in lines if regex.search(line)))
 
 

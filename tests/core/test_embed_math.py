@@ -52,6 +52,8 @@ def test_arithmetic_has_its_value(text: str, value: Any) -> None:
         "(" * 500 + "1" + ")" * 500,
         "1+" * 600 + "1",
         "unknown + 1",
+        "round(5, -30000000)",
+        "round(5, 30000000)",
     ],
 )
 def test_what_is_no_bounded_arithmetic_is_refused(text: str) -> None:
