@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
 
+_PLAIN = re.compile(r"[^\W\d][\w-]*")
 LINES_MAX = 1000
 """Most lines of a difference that are told; the counts are always whole."""
 EXACT_MAX = 4_000_000
@@ -89,9 +92,9 @@ def diff_paths(old: Any, new: Any) -> Diff:
     removed = [path for path in before if path not in after]
     added = [path for path in after if path not in before]
     changed = [path for path in before if path in after and not _same(before[path], after[path])]
-    lines = [f"- {path}: {before[path]!r}" for path in removed]
-    lines += [f"~ {path}: {before[path]!r} → {after[path]!r}" for path in changed]
-    lines += [f"+ {path}: {after[path]!r}" for path in added]
+    lines = [f"- {path}: {_shown(before[path])}" for path in removed]
+    lines += [f"~ {path}: {_shown(before[path])} → {_shown(after[path])}" for path in changed]
+    lines += [f"+ {path}: {_shown(after[path])}" for path in added]
     return Diff("paths", len(added), len(removed), len(changed), _joined(lines))
 
 
@@ -103,12 +106,21 @@ def _same(one: Any, other: Any) -> bool:
 def _paths(value: Any, path: str = "$", depth: int = 0) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping) and value and depth < DEPTH_MAX:
         for name, inner in value.items():
-            yield from _paths(inner, f"{path}.{name}", depth + 1)
+            yield from _paths(inner, f"{path}{_step(name)}", depth + 1)
     elif isinstance(value, list) and value and depth < DEPTH_MAX:
         for number, inner in enumerate(value):
             yield from _paths(inner, f"{path}[{number}]", depth + 1)
     else:
         yield path, value
+
+
+def _step(name: str) -> str:
+    """Write one name of a path so that no other path is written alike."""
+    return f".{name}" if _PLAIN.fullmatch(name) else f"[{json.dumps(name, ensure_ascii=False)}]"
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def diff_lines(old: str, new: str) -> Diff:

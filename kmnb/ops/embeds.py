@@ -16,6 +16,7 @@ from kmnb.core.embed_grammar import Embed, Scanner, cut_text, parse_chain, parse
 from kmnb.core.embed_math import evaluate_math, format_number
 from kmnb.core.embed_values import Value, bare_type, data_uri, decode_text, is_text_type, write_value
 from kmnb.errors import ArtifactNotFound, BadRequest, ExpressionError, KmnbError, clip
+from kmnb.ops._embed_budget import Budget
 from kmnb.ops._embed_chain import apply_step, parsed, render_template
 from kmnb.ops.context import Context
 from kmnb.ops.handle import Artifact
@@ -25,10 +26,6 @@ from kmnb.ops.whole import read_whole
 
 DEPTH_MAX = 12
 """How deep artifacts embed each other."""
-NODES_MAX = 2_000
-"""Most embeds of one resolution, nested ones included."""
-BYTES_MAX = 104_857_600
-"""Most bytes that one resolution reads and makes, nested ones included."""
 PROBLEMS_MAX = 100
 """Most problems that one text or piece of a stream tells."""
 STAGES = {
@@ -74,25 +71,6 @@ class _Place:
 
 
 @dataclass(slots=True)
-class _Budget:
-    """What is left of one resolution."""
-
-    nodes: int = NODES_MAX
-    """Embeds."""
-    bytes: int = BYTES_MAX
-    """Bytes."""
-
-    def spend(self, *, nodes: int = 0, count: int = 0) -> None:
-        """Take from it, or refuse; refused work takes nothing."""
-        if nodes > self.nodes:
-            raise ExpressionError("embeds", f"there are more than {NODES_MAX:,} of them")
-        if count > self.bytes:
-            raise ExpressionError("embeds", f"they come to more than {BYTES_MAX:,} bytes")
-        self.nodes -= nodes
-        self.bytes -= count
-
-
-@dataclass(slots=True)
 class Resolver:
     """One resolution: a text or a stream, with one budget. Its methods run on kmnb's loop."""
 
@@ -102,7 +80,7 @@ class Resolver:
     """One of :data:`STAGES`."""
     scanner: Scanner = field(default_factory=Scanner)
     """Holds back what may still become an embed."""
-    budget: _Budget = field(default_factory=_Budget)
+    budget: Budget = field(default_factory=Budget)
     """What is left."""
     parts: list[dict[str, Any]] = field(default_factory=list)
     """Parts of the piece that is being resolved."""
@@ -209,7 +187,8 @@ class Resolver:
             if step.name == "apply_to_template":
                 value = await self._template(value, step.argument, _Place(_NESTED, inside))
             else:
-                value = await apply_step(value, step)
+                with self.budget.working():
+                    value = await apply_step(value, step)
         if form in ("json", "json_pretty", "csv"):
             value = await parsed(value)
         return await self._capped(await asyncio.to_thread(write_value, value, form), artifact)
@@ -220,7 +199,8 @@ class Resolver:
         inside = _deeper(place, info.key, name_of(template))
         self.budget.spend(nodes=10, count=info.size or 0)
         raw = await read_whole(area, info.key, max_bytes=self.context.settings.embed_max_bytes, info=info)
-        text = await render_template(decode_text(raw), value)
+        with self.budget.working():
+            text = await render_template(decode_text(raw), value)
         self.budget.spend(count=len(text))
         return replace(value, kind="text", data=await self._joined(cut_text(text), _Place(_NESTED, inside)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,7 +29,14 @@ def test_rows_are_told_with_their_cells_and_columns_apart() -> None:
 def test_paths_are_told_with_both_values() -> None:
     found = diff_paths({"a": [1, 2], "b": {"c": True}, "d": 0}, {"a": [1, 3, 4], "b": {"c": 1}})
     assert (found.added, found.removed, found.changed) == (1, 1, 2)
-    assert found.text == "- $.d: 0\n~ $.a[1]: 2 → 3\n~ $.b.c: True → 1\n+ $.a[2]: 4\n"
+    assert found.text == "- $.d: 0\n~ $.a[1]: 2 → 3\n~ $.b.c: true → 1\n+ $.a[2]: 4\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [({"b.c": 2}, {"b": {"c": 2}}), ({"a": [1]}, {"a[0]": 1}), ({'a"]["b': 1}, {"a": {"b": 1}})]
+)
+def test_names_with_signs_of_paths_are_no_paths(old: object, new: object) -> None:
+    assert not diff_paths(old, new).is_same
 
 
 def test_lines_are_told_in_order() -> None:

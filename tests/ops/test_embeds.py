@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import kmnb
 from kmnb._bridge import run
 from kmnb.errors import BadRequest
+from kmnb.ops._embed_budget import Budget
 from kmnb.ops.workspace import Workspace
 
 CSV = "name,pods\nkube-system,9\nscraper,15\nidle,0\n"
@@ -189,6 +190,12 @@ def test_hostile_templates_and_paths_end_in_time_and_read_no_file(here: Workspac
     bomb = "b0: &b0 [x,x]\n" + "".join(f"b{n}: &b{n} [*b{n - 1},*b{n - 1}]\n" for n in range(1, 40))
     here.save("bomb.yaml", bomb, media_type="application/yaml")
     assert "Error: yaml" in here.resolve("«artifact_content:bomb.yaml >>> format:json»")
+
+
+def test_the_steps_of_a_resolution_have_one_limit_of_time(here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Budget.__init__, "__defaults__", (*Budget.__init__.__defaults__[:-1], 0.000001))
+    answer = here.resolve("«artifact_content:conf.json >>> head:1»|" * 2)
+    assert answer.count("their steps took more than") == 1
 
 
 def test_a_stream_gives_the_same_text_however_it_is_cut(here: Workspace) -> None:
