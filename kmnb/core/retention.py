@@ -28,7 +28,7 @@ class Reason(StrEnum):
     ACTIVE = "thread-active"
     """Stays: its thread is active."""
     FOREIGN_ACTIVE = "foreign-active"
-    """Stays: a thread that others own and that is known to live."""
+    """Stays: a thread that another coordinator is known to run, also where a lease of ours ran out."""
     GRACE = "within-grace"
     """Stays: it is not older than the grace window."""
     NO_AUTHORITY = "no-authority"
@@ -164,7 +164,8 @@ def judge(  # noqa: PLR0911 - one return a rule; this is asked once for each of 
         return Reason.EXPIRED
     if state is State.ACTIVE:
         return Reason.ACTIVE
-    if state is State.UNKNOWN and foreign_active:
+    # A lease of ours that ran out says nothing of a thread that somebody else runs.
+    if foreign_active and state in (State.UNKNOWN, State.LAPSED):
         return Reason.FOREIGN_ACTIVE
     if state is State.UNKNOWN and not rules.foreign:
         return Reason.NO_AUTHORITY

@@ -18,32 +18,36 @@ COORDINATES = frozenset({"thread_start", "advisory_ready", "triage_result", "rev
 """Message types that only a coordinator sends."""
 
 
-async def foreign_threads(context: Context) -> set[str]:
+async def foreign_threads(context: Context) -> dict[str, bool]:
     """Learn from the stored discussion messages which threads of the crew live.
 
     Returns:
-        Threads with a message and without an end; empty where there is no bus.
+        Threads with a message and without an end, each with whether others than this library spoke there; empty
+        where there is no bus.
 
     Raises:
         StoreError: The bus could not be read.
     """
-    live: set[str] = set()
+    live: dict[str, bool] = {}
     async for thread, message in crew_messages(context):
         if message.get("messageType") in ENDS:
-            live.discard(thread)
+            live.pop(thread, None)
         else:
-            live.add(thread)
+            live[thread] = live.get(thread, False) or not _is_ours(message)
     return live
 
 
 async def foreign_coordinator(context: Context) -> bool:
     """Whether another coordinator speaks to the workspace's crew."""
     async for _, message in crew_messages(context):
-        metadata = message.get("metadata")
-        ours = isinstance(metadata, Mapping) and metadata.get("source") == SOURCE
-        if message.get("messageType") in COORDINATES and not ours:
+        if message.get("messageType") in COORDINATES and not _is_ours(message):
             return True
     return False
+
+
+def _is_ours(message: Mapping[str, Any]) -> bool:
+    metadata = message.get("metadata")
+    return isinstance(metadata, Mapping) and metadata.get("source") == SOURCE
 
 
 async def crew_messages(context: Context) -> Any:

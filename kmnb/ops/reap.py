@@ -114,11 +114,13 @@ async def judge_crew(context: Context, *, foreign: bool, now: datetime) -> tuple
         elif hold is not None:
             verdicts.append(_held(info, hold))
         else:
+            state = registry.get(thread, State.UNKNOWN)
             reason = judge(
-                state=registry.get(thread, State.UNKNOWN),
+                state=state,
                 created_at=info.created_at,
                 held=False,
-                foreign_active=thread in live,
+                # What we said ourselves keeps a thread of ours no longer than its lease.
+                foreign_active=live.get(thread, False) if state is State.LAPSED else thread in live,
                 rules=rules,
             )
             verdicts.append(Verdict(info.key, reason, info.size))

@@ -53,6 +53,24 @@ def test_foreign_threads_go_only_on_request_and_never_while_they_are_known_to_li
     assert verdict(State.UNKNOWN, 3 * HOUR, rule=asked, foreign_active=True) is Reason.FOREIGN_ACTIVE
 
 
+@pytest.mark.parametrize("foreign", [False, True])
+@pytest.mark.parametrize(
+    ("state", "age", "reason"),
+    [
+        (State.LAPSED, 5 * HOUR, Reason.FOREIGN_ACTIVE),
+        (State.LAPSED, HOUR, Reason.FOREIGN_ACTIVE),
+        (State.LAPSED, 49 * HOUR, Reason.EXPIRED),
+        (State.UNKNOWN, 5 * HOUR, Reason.FOREIGN_ACTIVE),
+        (State.ACTIVE, 5 * HOUR, Reason.ACTIVE),
+        (State.CLOSED, 5 * HOUR, Reason.CLOSED),
+    ],
+)
+def test_a_thread_that_another_coordinator_runs_lives_also_when_our_lease_ran_out(
+    state: State, age: timedelta, reason: Reason, foreign: bool
+) -> None:
+    assert verdict(state, age, rule=rules(foreign=foreign), foreign_active=True) is reason
+
+
 def test_a_store_that_has_a_ttl_itself_is_not_helped() -> None:
     assert verdict(State.ACTIVE, 49 * HOUR, rule=rules(applies_ttl=False)) is Reason.ACTIVE
 
@@ -72,7 +90,8 @@ def test_what_is_held_active_young_or_unknown_never_goes(
     if state is State.ACTIVE and goes:
         assert applies_ttl
         assert age > 48 * HOUR
-    if state in (State.CLOSED, State.LAPSED) and not held and age is not None and age > 2 * HOUR:
+    lapsed = state is State.LAPSED and not foreign_active
+    if (state is State.CLOSED or lapsed) and not held and age is not None and age > 2 * HOUR:
         assert goes
     assert SENTENCES[reason]
 

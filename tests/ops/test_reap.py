@@ -361,6 +361,27 @@ def test_threads_of_a_foreign_coordinator_are_learned_from_what_it_says(bus: Cal
     assert keys(ws) == ["lives/a/agree-u"]
 
 
+def test_a_thread_of_ours_that_a_foreign_coordinator_runs_on_is_not_swept(bus: Callable[..., Workspace]) -> None:
+    ws, ahead = bus(), Clock()
+    object.__setattr__(ws.context, "clock", ahead)
+    for thread in ("run-on", "ended", "ours"):
+        ws.put(b"d", tool="t", thread=thread)
+
+    def says(kind: str, thread: str, source: str) -> None:
+        message = {"messageId": f"{kind}-{thread}", "messageType": kind, "content": "", "metadata": {"source": source}}
+        subject = f"kubemoot.discuss.{ws.namespace}.pilot.broadcast.{thread}"
+        run(ws.context.backend.bus.publish(subject, json.dumps(message).encode(), stored=True))  # type: ignore[union-attr]
+
+    for thread in ("run-on", "ended"):
+        says("thread_start", thread, "elsewhere")
+        says("heartbeat", thread, "elsewhere")
+    says("synthesis", "ended", "elsewhere")
+    says("thread_start", "ours", "kmnb")
+    ahead.ahead(hours=5)
+    assert reasons(ws.sweep()) == {"foreign-active": 1, "thread-lapsed": 2}
+    assert [key.partition("/")[0] for key in keys(ws)] == ["run-on"]
+
+
 def test_a_bus_that_cannot_be_read_deletes_nothing(
     bus: Callable[..., Workspace], monkeypatch: pytest.MonkeyPatch
 ) -> None:
