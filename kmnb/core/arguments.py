@@ -82,7 +82,8 @@ def as_integer(thing: str, value: Any) -> int:
     raise BadRequest(thing, f"must be a whole number, not {_shown(value)}")
 
 
-def _number(thing: str, value: Any) -> float:
+def as_number(thing: str, value: Any) -> float:
+    """Read a finite number, from text too. Raises :class:`BadRequest`."""
     try:
         number = float(value) if not isinstance(value, bool) else math.nan
     except (TypeError, ValueError, OverflowError):
@@ -117,7 +118,7 @@ def _json(_thing: str, value: Any) -> Any:
 _KINDS: Mapping[str, Callable[[str, Any], Any]] = {
     "text": as_text,
     "integer": as_integer,
-    "number": _number,
+    "number": as_number,
     "flag": _flag,
     "texts": as_texts,
     "json": _json,

@@ -31,6 +31,8 @@ def custom_text(metadata: Mapping[str, Any] | None, **named: Any) -> str | None:
     Raises:
         BadRequest: It is no JSON object, or too large.
     """
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise BadRequest("metadata", f"is a {type(metadata).__name__}", "Give a dict of names and JSON values.")
     whole = {**(metadata or {}), **{name: value for name, value in named.items() if value is not None}}
     if not whole:
         return None

@@ -6,9 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from kmnb.core.retention import Reason, Verdict
 from kmnb.errors import BadRequest
+
+_MOST = 10**13
+# Bytes or seconds; the span of datetimes is less than ten times that.
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +30,12 @@ class Policy:
         rules = (self.keep_last, self.max_age_seconds, self.quota_bytes)
         if all(rule is None for rule in rules):
             raise BadRequest("retention policy", "names no rule", "Give keep_last, max_age_seconds or quota_bytes.")
-        if any(rule is not None and not rule >= 0 for rule in rules) or self.keep_last == 0:
+        if not all(rule is None or _can_be_meant(rule) for rule in rules) or self.keep_last == 0:
             raise BadRequest("retention policy", "has a rule that cannot be meant", "keep_last counts from 1.")
+
+
+def _can_be_meant(rule: Any) -> bool:
+    return isinstance(rule, int | float) and not isinstance(rule, bool) and 0 <= rule <= _MOST
 
 
 @dataclass(frozen=True, slots=True)

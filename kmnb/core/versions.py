@@ -117,7 +117,7 @@ def check_label(label: str) -> str:
     Raises:
         BadRequest: A number, ``latest``, or with other characters than letters, digits, ``.``, ``_`` and ``-``.
     """
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9._-]{0,63}", label) or label == "latest":
+    if not isinstance(label, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9._-]{0,63}", label) or label == "latest":
         raise BadRequest(f"label {label!a:.80}", "cannot be a label", "Begin with a letter; 'latest' is taken.")
     return label
 

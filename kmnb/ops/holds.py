@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from kmnb.core.arguments import as_text
+from kmnb.core.arguments import as_number, as_text
 from kmnb.core.keys import crew_prefix, escape, unescape
 from kmnb.core.metadata import Capability, ObjectInfo
 from kmnb.core.references import read_time
@@ -102,7 +102,7 @@ async def hold_artifact(
         StoreError: It could not be held.
     """
     settings = context.settings
-    length = settings.hold_seconds if seconds is None else seconds
+    length = settings.hold_seconds if seconds is None else as_number("hold: seconds", seconds)
     if not as_text("hold: reason", reason).strip() or not length > 0:
         raise BadRequest(f"hold of {info.key!a:.1000}", "needs a reason and a time above 0")
     if length > settings.hold_max_seconds:

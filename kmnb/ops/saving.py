@@ -10,6 +10,7 @@ from contextlib import aclosing
 from typing import Any
 
 from kmnb.core.addresses import NamedAddress
+from kmnb.core.arguments import as_integer
 from kmnb.core.companion import custom_text, read_custom
 from kmnb.core.metadata import Attribute, ObjectInfo
 from kmnb.core.versions import Counter
@@ -71,6 +72,7 @@ async def save_version(
     content = await read_content(data, media_type=media_type, inline_max_bytes=0)
     if expected_version is None:
         return await write_version(context, address, content, told=told)
+    expected_version = as_integer("expected_version", expected_version)
     version = await _reserve_after(context, address, expected_version)
     info = await write_object(
         context.backend.named, address.version_key(version), content, told=told, name=address.filename
