@@ -22,6 +22,7 @@ from kmnb.ops._isolated import IsolatedRun
 from kmnb.ops._line_index import IndexMaker, first_long_line, known_index, place_holds
 from kmnb.ops._resuming import find_place
 from kmnb.ops._scanning import ranged_format, scan_records
+from kmnb.ops._uncollected import uncollected
 from kmnb.ops._windows import WindowReader
 
 COUNT_ON_BYTES = 32 * MIB
@@ -214,8 +215,13 @@ class Feeding:
 
     @staticmethod
     def _feed_all(run: Any, items: Iterable[Any]) -> None:
-        for item in items:
-            run.feed(item)
+        rest = iter(items)
+        while True:
+            with uncollected():
+                item = next(rest, None)
+                if item is None:
+                    return
+                run.feed(item)
 
     async def _walked(self, cap: int) -> Slice:
         """Run a query in a process of its own; it is fed decoded text."""
