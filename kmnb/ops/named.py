@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 from kmnb.core.addresses import NamedAddress, parse_version_key, scope_prefix
@@ -14,6 +15,8 @@ from kmnb.ops.handle import Artifact
 from kmnb.ops.handles import named_handle
 from kmnb.ops.numbers import change_counter, read_counter
 
+IDENTITIES_AT_ONCE = 32
+"""Long names whose records are read at the same time: their keys hold digests."""
 VERSIONS = "versions"
 """First segment of the records that count versions."""
 
@@ -130,16 +133,27 @@ async def latest_of_names(
         start, _, number = info.key.rpartition("/")
         if number.isascii() and number.isdigit() and int(number) >= newest.get(start, (0, info))[0]:
             newest[start] = (int(number), info)
-    found = [(await address_of_key(context, info.key), info) for _, info in newest.values()]
-    return {address: info for address, info in found if address is not None}
+    infos = [info for _, info in newest.values()]
+    found: dict[NamedAddress, ObjectInfo] = {}
+    for place in range(0, len(infos), IDENTITIES_AT_ONCE):
+        some = infos[place : place + IDENTITIES_AT_ONCE]
+        addresses = await asyncio.gather(*(address_of_key(context, info.key) for info in some))
+        found |= {address: info for address, info in zip(addresses, some, strict=True) if address is not None}
+    return found
 
 
 async def address_of_key(context: Context, key: str) -> NamedAddress | None:
-    """Address of a version's key; one call where an identifier stands there by its digest. None for another layout."""
+    """Address of a version's key; one call where an identifier stands there by its digest.
+
+    None for another layout, and for what was removed meanwhile.
+    """
     parsed = parse_version_key(key)
     if parsed is None or parsed[0] is not None:
         return None if parsed is None else parsed[0]
-    info = await context.backend.named.head(key)
+    try:
+        info = await context.backend.named.head(key)
+    except ArtifactNotFound:
+        return None
     try:
         return NamedAddress(*json.loads(info.attributes.get(Attribute.IDENTITY, "")))
     except (ValueError, TypeError):

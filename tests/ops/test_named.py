@@ -219,3 +219,20 @@ def test_a_version_that_is_no_number_is_refused(ws: Workspace) -> None:
     ws.save("a.txt", b"1")
     with pytest.raises(BadRequest, match="versions"):
         ws.load("a.txt", version="latest")  # type: ignore[arg-type]
+
+
+def test_long_names_are_listed_though_one_goes_meanwhile(ws, monkeypatch) -> None:
+    names = [f"{'отчёт' * 12}-{number:02}.csv" for number in range(40)]
+    for name in names:
+        ws.save(name, b"x")
+    assert ws.filenames() == names
+    head, gone = ws.context.backend.named.head, []
+
+    async def once(key: str):
+        if not gone:
+            gone.append(key)
+            await ws.context.backend.named.delete(key)
+        return await head(key)
+
+    monkeypatch.setattr(ws.context.backend.named, "head", once)
+    assert len(ws.filenames()) == 39
