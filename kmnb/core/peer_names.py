@@ -7,6 +7,7 @@ Agent Mesh and the Agent Development Kit each have one layout for folders and on
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Mapping
 from typing import Any
@@ -20,6 +21,8 @@ OWN_FOLDER = ".kmnb"
 """Folder of a peer's store where kmnb keeps what the peer has no place for: counters, facts, discussions."""
 USER_SESSION = "user"
 """What stands in the place of a session for user scope; no session may have that name."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+# What the library of buckets refuses in a path.
 
 
 def normal_name(filename: str) -> str:
@@ -35,12 +38,23 @@ def last_part(identifier: str) -> str:
 def check_bucket_place(address: NamedAddress, *, layout: str) -> None:
     """Refuse what a peer's bucket cannot hold apart from something else.
 
+    Agent Mesh strips the outer slashes of an application; they are passed over.
+
     Raises:
-        KeySyntaxError: A user or a session with a slash, a session named ``user``, or an application of slashes only.
+        KeySyntaxError: An application, user or session with a slash, a session named ``user``, an application of
+            slashes only, a part that no path of a bucket can have, or a file name whose stored form is another path.
     """
-    for what, value in (("user", address.user), ("session", address.session or "-")):
+    is_mesh = layout == "agent-mesh"
+    app = address.app.strip("/") if is_mesh else address.app
+    for what, value in (("app", app), ("user", address.user), ("session", address.session or "-")):
         if "/" in value:
-            raise _refused(what, value, layout, reason="a slash in it would be read as another scope")
+            raise _refused(what, value, layout, reason="a slash in it would be read as another scope, not kept apart")
+        if value in (".", "..") or _CONTROL.search(value):
+            raise _refused(what, value, layout, reason="no path of a bucket can have it")
+    for part in address.filename.split("/"):
+        _check_stored(part, normal_name(part) if is_mesh else part, layout=layout)
+        if _CONTROL.search(part):
+            raise _refused("file name", address.filename, layout, reason="no path of a bucket can have it")
     if address.session == USER_SESSION:
         raise _refused("session", USER_SESSION, layout, reason="it is where files of the user lie")
     if not address.app.strip("/") or address.app.split("/")[0] == OWN_FOLDER:
@@ -51,17 +65,28 @@ def check_mesh_folder(address: NamedAddress) -> None:
     """Refuse what Agent Mesh's folders cannot hold apart from something else.
 
     Raises:
-        KeySyntaxError: A slash in a user, a session or a file name, or what :func:`check_bucket_place` refuses.
+        KeySyntaxError: A slash in a user, a session or a file name, a name or an application whose stored form is a
+            way out of its folder, or what :func:`check_bucket_place` refuses.
     """
     if "/" in address.filename:
         raise _refused("file name", address.filename, "agent-mesh", reason="folders in names are dropped there")
-    if last_part(address.app) == OWN_FOLDER:
+    _check_stored(address.filename, normal_name(address.filename), layout="agent-mesh")
+    app = last_part(address.app)
+    if OWN_FOLDER in (app, address.user if not app else ""):
         raise _refused("app", address.app, "agent-mesh", reason="kmnb keeps its own things there")
+    if app in (".", "..") or "\0" in app:
+        raise _refused("app", address.app, "agent-mesh", reason="it cannot be a folder of its own")
     for what, value in (("user", address.user), ("session", address.session or "-")):
         if "/" in value or "\0" in value:
             raise _refused(what, value, "agent-mesh", reason="all but its last part is dropped there")
     if address.session == USER_SESSION:
         raise _refused("session", USER_SESSION, "agent-mesh", reason="it is where files of the user lie")
+
+
+def _check_stored(part: str, stored: str, *, layout: str) -> None:
+    """Judge one part of a file name by the form that is stored: characters may become dots and slashes in it."""
+    if stored in ("", ".", "..") or "/" in stored or "\0" in stored:
+        raise _refused("file name", part, layout, reason="its stored form would lead to another place")
 
 
 def check_kit_folder(address: NamedAddress) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -88,15 +89,28 @@ def test_a_bucket_of_agent_mesh_is_read_and_written_as_it_is(mesh: Place) -> Non
     assert ws.save("r.csv", "x").version == 2
 
 
-def test_a_namespace_with_a_slash_has_all_its_versions(memory: Place) -> None:
-    """Compat 2.4, 1: the peer finds no version there and overwrites version 0 for ever."""
+def test_a_namespace_with_a_slash_is_refused_and_doctor_tells_why(memory: Place) -> None:
+    """Compat 2.4, 1: the peer finds no version there, and other scopes have the same paths."""
     memory.raw.mesh_save("myorg/dev", "r.csv", 0, b"the last of many")
     ws = memory.connect("agent-mesh", app="myorg/dev")
-    assert ws.filenames() == ["r.csv"]
-    assert ws.save("r.csv", "next").version == 1
-    assert content(ws.load("r.csv", version=0)) == b"the last of many"
+    with pytest.raises(KeySyntaxError, match="kept apart"):
+        ws.save("r.csv", "next")
+    assert ws.filenames() == []
     assert "overwrites version 0" in next(found for found in ws.doctor() if found.name == "layout").detail
-    assert memory.connect("agent-mesh", app="myorg/dev/").versions("r.csv") == [0, 1]
+    memory.raw.mesh_save("myorg", "r.csv", 0, b"outer slashes are dropped by the peer")
+    assert memory.connect("agent-mesh", app="myorg/").versions("r.csv") == [0]
+
+
+@pytest.mark.parametrize("layout", ["agent-mesh", "adk"])
+def test_scopes_of_one_path_never_meet(memory: Place, layout: str) -> None:
+    long = memory.connect(layout, app="org/dev", user="ann", session="s1")
+    short = memory.connect(layout, app="org", user="dev", session="ann")
+    assert short.save("s1/r.csv", b"Y").version == 0
+    for call in (lambda: long.save("r.csv", b"X"), lambda: long.load("r.csv"), lambda: long.remove("r.csv")):
+        with suppress(ArtifactNotFound, KeySyntaxError):
+            assert call() == 0
+    assert short.versions("s1/r.csv") == [0]
+    assert content(short.load("s1/r.csv")) == b"Y"
 
 
 def test_a_name_with_a_slash_is_one_name_and_never_that_of_another_scope(memory: Place) -> None:
@@ -113,7 +127,9 @@ def test_a_name_with_a_slash_is_one_name_and_never_that_of_another_scope(memory:
 
 
 @pytest.mark.parametrize("layout", ["agent-mesh", "adk"])
-@pytest.mark.parametrize("names", [{"user": "a/b"}, {"session": "a/b"}, {"session": "user"}, {"app": "/"}])
+@pytest.mark.parametrize(
+    "names", [{"user": "a/b"}, {"session": "a/b"}, {"session": "user"}, {"app": "/"}, {"app": "a/b"}]
+)
 def test_scopes_that_a_flat_name_cannot_tell_apart_are_refused(memory: Place, layout: str, names: Any) -> None:
     ws = memory.connect(layout, **names)
     with pytest.raises(KeySyntaxError, match="cannot hold it"):

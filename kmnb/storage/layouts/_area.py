@@ -139,7 +139,7 @@ class LayoutArea:
         names = {slot.address for slot in slots}
         if place is not None and place.filename is not None and self.shelf.has_companions:
             described = companions.described_by(NamedAddress(place.app, place.user, place.session, place.filename))
-            if described is not None:
+            if described is not None and self._holds(described):
                 async for _ in self._walk(parse_place(described.key)):
                     return
         found = {}
@@ -164,6 +164,7 @@ class LayoutArea:
         if known is None or known.identity is None or known.size is None:
             told = await self._told(key, *found)
             known = ObjectInfo(key, told.size, None, told.modified, told.identity)
+        self.shelf.check(found[0])
         stop = min(end, known.size or 0)
         if start >= stop:
             return b""

@@ -48,7 +48,8 @@ class KitFolder(tree.FolderShelf):
         return os.path.join(self._root, "apps", app, "users", user, *inside, "artifacts")
 
     def _folder(self, address: NamedAddress) -> str:
-        return os.path.join(self._scope_folder(address.app, address.user, address.session), address.filename)
+        scope = self._scope_folder(address.app, address.user, address.session)
+        return tree.inside(scope, os.path.join(scope, address.filename), root=self._root)
 
     def _path(self, address: NamedAddress, version: int) -> str:
         folder = self._folder(address)

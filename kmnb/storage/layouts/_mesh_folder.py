@@ -42,9 +42,12 @@ class MeshFolder(tree.FolderShelf):
     def _folder(self, app: str, user: str, session: str | None) -> str:
         return os.path.join(self._root, last_part(app), user, USER_SESSION if session is None else session)
 
+    def _name_folder(self, folder: str, name: str) -> str:
+        return tree.inside(folder, os.path.join(folder, name), root=self._root)
+
     def _path(self, address: NamedAddress, version: int) -> str:
         folder = self._folder(address.app, address.user, address.session)
-        return os.path.join(folder, normal_name(address.filename), str(version))
+        return os.path.join(self._name_folder(folder, normal_name(address.filename)), str(version))
 
     def _everything(self) -> Iterator[Slot]:
         self.unplaced = Unplaced()
@@ -64,7 +67,7 @@ class MeshFolder(tree.FolderShelf):
         folder = self._folder(place.app, place.user, place.session)
         names = [normal_name(place.filename)] if place.filename is not None else [e.name for e in tree.entries(folder)]
         for name in names:
-            for entry in tree.entries(os.path.join(folder, name)):
+            for entry in tree.entries(self._name_folder(folder, name)):
                 if tree.is_number(entry.name) and entry.is_file():
                     told = entry.stat(follow_symlinks=False)
                     shown = name if place.filename is None else place.filename

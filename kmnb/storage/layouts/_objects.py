@@ -57,10 +57,13 @@ class ObjectShelf:
             raise KeySyntaxError(f"artifact {address.name!a:.80}", f"its path has more than {PATH_MAX_BYTES} bytes")
 
     def warnings(self, app: str) -> list[str]:
-        """Tell of an application that the peer cannot list."""
-        if "/" not in app.strip("/") or not self._is_mesh:
+        """Tell of an application that this layout refuses."""
+        if "/" not in (app.strip("/") if self._is_mesh else app):
             return []
-        return [f"namespace {app!a:.200}: with a slash in it the peer finds no version and overwrites version 0"]
+        return [
+            f"namespace {app!a:.200}: with a slash in it the peer finds no version and overwrites version 0, and other"
+            " scopes share its paths; it is refused"
+        ]
 
     def _folder(self, app: str, user: str, session: str | None) -> str:
         return self._prefix + bucket_folder(app, user, session, is_mesh=self._is_mesh)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from kmnb.core.addresses import NamedAddress, Place
+from kmnb.errors import KeySyntaxError
 from kmnb.storage._threads import in_thread
 from kmnb.storage.backends import _file_disk as disk
 from kmnb.storage.backends._file_disk import Staged
@@ -104,6 +105,18 @@ def write_file(staging: str, path: str, data: bytes) -> None:
         file.publish(path, create_only=True)
     finally:
         file.discard()
+
+
+def inside(folder: str, path: str, *, root: str) -> str:
+    """Give a path back that lies below a scope's folder, which lies below the root; the wall behind all checks.
+
+    Raises:
+        KeySyntaxError: It does not.
+    """
+    for top, below in ((root, folder), (folder, path)):
+        if os.path.normpath(below) != below or not below.startswith(top.rstrip("/") + "/"):
+            raise KeySyntaxError(f"path {path!a:.200}", "would leave the folder of its scope", "Use another name.")
+    return path
 
 
 def remove_file(path: str) -> None:
