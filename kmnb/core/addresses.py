@@ -30,6 +30,7 @@ _ADK = re.compile(
     r"/artifacts/(?P<filename>.+?)(?:/versions/(?P<version>[0-9]{1,18}))?",
     re.DOTALL,
 )
+_PINNED = re.compile(r"/versions/[0-9]{1,18}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +84,12 @@ class NamedAddress:
         """The URI in the Agent Development Kit's grammar; without a version it means the latest."""
         session = f"/sessions/{_quote(self.session)}" if self.session is not None else ""
         pin = f"/versions/{version}" if version is not None else ""
-        return (
-            f"{SCHEME}apps/{_quote(self.app)}/users/{_quote(self.user)}{session}"
-            f"/artifacts/{quote(self.filename, safe='/')}{pin}"
-        )
+        # In user scope one ``user:`` before the name is the scope's, so a name that begins so itself is written whole.
+        shown = self.name if self.filename.startswith(USER_PREFIX) else self.filename
+        name = quote(shown, safe="/")
+        if version is None and _PINNED.search(name):
+            name = name.replace("/versions/", "%2Fversions%2F")
+        return f"{SCHEME}apps/{_quote(self.app)}/users/{_quote(self.user)}{session}/artifacts/{name}{pin}"
 
 
 def scope_prefix(app: str, user: str, session: str | None) -> str:

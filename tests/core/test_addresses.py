@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kmnb
 from kmnb.core.addresses import NamedAddress, discussion_uri, parse_uri, parse_version_key, scope_prefix
 from kmnb.errors import KeySyntaxError
 from tests.core.test_keys import IDENTIFIERS
@@ -77,3 +78,26 @@ def test_what_is_no_uri_is_refused(uri: str) -> None:
 def test_a_discussion_uri_comes_back() -> None:
     key = "ns/crew/a=20b%/ü/x-0"
     assert parse_uri(discussion_uri(key)).key == key
+
+
+PARTS = st.sampled_from(["user:", "a", "/", "versions/3", "@", "@0", "x.csv", "%2F", "?version=2", "sessions", "é"])
+ODD = st.lists(PARTS, min_size=1, max_size=5).map("".join)
+
+
+@given(ODD, st.none() | st.integers(0, 99))
+def test_the_uri_of_every_name_means_that_name(name: str, version: int | None) -> None:
+    try:
+        address = NamedAddress.of(name, app="shop/x", user="user:u", session="artifacts")
+    except KeySyntaxError:
+        return
+    found = parse_uri(address.uri(version))
+    assert (found.address, found.version) == (address, version)
+    assert address.uri().startswith("artifact://apps/shop%2Fx/users/user%3Au/")
+
+
+@pytest.mark.parametrize("name", ["user:user:x", "user:user:user:x", "user:x", "d/versions/3"])
+def test_a_uri_of_a_saved_name_gives_what_was_saved(name: str) -> None:
+    with kmnb.connect("memory://", config={"sweep_on_connect": False}) as ws:
+        art = ws.save(name, name.encode())
+        assert ws.get(art.uri).open().read() == name.encode()
+        assert ws.filenames() == [name]
