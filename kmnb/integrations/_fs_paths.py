@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 from urllib.parse import quote, unquote
 
 from kmnb.core.addresses import SCHEME, USER_PREFIX, NamedAddress, Target, parse_uri
@@ -12,6 +15,8 @@ from kmnb.errors import KeySyntaxError
 
 DISCUSSIONS = "discussions"
 """First segment of discussion artifacts."""
+_MESH = re.compile(r"\A[^/]+/[^/]+/[^/]+/.+\?version=[0-9]+\Z", re.DOTALL)
+# A URI of Agent Mesh that pins a version; without one nothing tells it from a name with slashes.
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +36,11 @@ class Folder:
         session = f"/sessions/{_segment(self.session)}" if self.session is not None else ""
         return f"apps/{_segment(self.app)}/users/{_segment(self.user)}{session}/artifacts"
 
-    def path_of(self, filename: str) -> str:
-        """Path of a name of the scope."""
+    def path_of(self, filename: str, *, short: bool = False) -> str:
+        """Path of a name of the scope; short as long as the short path means that name."""
+        name = filename if self.session is not None else USER_PREFIX + filename
+        if short and is_short(name) and clean(name) == name:
+            return name
         return f"{self.root}/{filename.replace('%', '%25')}"
 
 
@@ -40,9 +48,15 @@ def _segment(identifier: str) -> str:
     return identifier.replace("%", "%25").replace("/", "%2F")
 
 
+def is_short(path: str) -> bool:
+    """Whether a clean path is a name, or a folder of names, of the workspace's own scopes."""
+    return path.partition("/")[0] not in ("apps", DISCUSSIONS) and not _MESH.search(path)
+
+
 def clean(path: str) -> str:
     """Write a path in the one spelling that listings use, so that equal places are equal texts."""
-    bare = path.removeprefix(SCHEME).strip("/") if "?" not in path else path.removeprefix(SCHEME)
+    bare = path.removeprefix(SCHEME)
+    bare = bare if _MESH.search(bare) else bare.strip("/")
     if bare.partition("/")[0] not in ("apps", DISCUSSIONS):
         return bare
     return "/".join(_segment(unquote(part)) for part in bare.split("/"))
@@ -71,22 +85,17 @@ def target_of(path: str, names: Names) -> Target:
     """Read a clean path as one artifact.
 
     Args:
-        path: A URI without its scheme, or a name of the workspace's session of at most three segments, perhaps with
-            ``user:`` before it and ``@3`` behind it.
+        path: A URI without its scheme (``apps/…``, ``discussions/…``, or one of Agent Mesh with ``?version=``), or a
+            name of the workspace's session of any depth, perhaps with ``user:`` before it and a pin behind it.
         names: Names of the workspace.
 
     Raises:
         KeySyntaxError: It names no artifact.
     """
-    if path.partition("/")[0] in ("apps", DISCUSSIONS) or path.count("/") >= 3:
+    if not is_short(path):
         return parse_uri(SCHEME + path)
     own, _ = own_folders(names)
-    bare, pin = split_pin(path)
-    version = int(pin) if pin is not None and pin.isascii() and pin.isdigit() else None
-    name = bare if version is not None or pin == "latest" else path
-    return Target(
-        address=NamedAddress.of(name, app=own.app, user=own.user, session=own.session or "-"), version=version
-    )
+    return Target(address=NamedAddress.of(path, app=own.app, user=own.user, session=own.session or "-"))
 
 
 def path_of(target: Target) -> str:
@@ -103,8 +112,28 @@ def writable(path: str, names: Names) -> NamedAddress:
         KeySyntaxError: A pinned version, or no named artifact.
     """
     target = target_of(path, names)
-    if target.address is None or target.version is not None:
+    pin = None if target.address is None else split_pin(target.address.filename)[1]
+    if target.address is None or target.version is not None or (pin or "").isdigit() or pin == "latest":
         raise KeySyntaxError(
             f"{SCHEME}{path}"[:300], "cannot be written", f"Write at a name without a version; '{USER_PREFIX}' works."
         )
     return target.address
+
+
+def facts_of(path: str, size: int | None, moment: datetime | None) -> dict[str, Any]:
+    """A file as fsspec lists it."""
+    return {"name": path, "size": size, "type": "file", "created": moment, "mtime": moment and moment.timestamp()}
+
+
+def level(path: str, files: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Entries directly below a folder, of all files below it."""
+    start, found = f"{path}/" if path else "", dict[str, dict[str, Any]]()
+    for entry in files:
+        if not entry["name"].startswith(start):
+            continue
+        head, mark, _ = entry["name"][len(start) :].partition("/")
+        if not mark or (not path and not is_short(entry["name"])):
+            found[entry["name"]] = entry
+        else:
+            found.setdefault(start + head, {"name": start + head, "size": 0, "type": "directory"})
+    return [found[name] for name in sorted(found)]

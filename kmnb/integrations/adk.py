@@ -168,8 +168,13 @@ class ArtifactService(_Service):  # type: ignore[misc]  # the kit is not followe
             session_id: Conversation.
         """
         address = address_of(Scope(app_name, user_id, session_id), filename, app=self._app)
-        if await bridge(named.list_versions(self.workspace.context, address)):
-            await bridge(named.remove_address(self.workspace.context, address))
+        try:
+            if await bridge(named.list_versions(self.workspace.context, address)):
+                await bridge(named.remove_address(self.workspace.context, address))
+            else:
+                await bridge(pins.refuse_pin(self.workspace.context, address))
+        except BadRequest as error:
+            invalid(str(error))
 
     async def list_versions(
         self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None

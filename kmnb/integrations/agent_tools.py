@@ -185,6 +185,7 @@ class _Tools:
         versions = await self._ws.versions_async(filename)
         if not versions:
             await self._ws.load_async(filename)
+            raise BadRequest("delete_artifact", "deletes every version, and the name means one", "Leave the pin out.")
         facts = {"filename": filename, "versions": versions[:1000], "version_count": len(versions)}
         if confirm_delete is not True:
             told = f"Nothing was deleted. All {len(versions)} versions would go: call again with confirm_delete=True."

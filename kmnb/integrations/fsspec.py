@@ -2,7 +2,7 @@
 
 ::
 
-    pandas.read_csv("artifact://report.csv", storage_options={"url": "s3://bucket/artifacts"})
+    pandas.read_csv("artifact://report.csv", storage_options={"store": "s3://bucket/artifacts"})
 
 Reading moves the ranges that are asked for. Writing makes the next version of a name; a path that ends with
 ``/versions/3`` reads that one.
@@ -20,14 +20,17 @@ from fsspec.spec import AbstractFileSystem
 
 import kmnb
 from kmnb._bridge import run
-from kmnb.core.addresses import SCHEME, NamedAddress, Target
+from kmnb.core.addresses import SCHEME, USER_PREFIX, NamedAddress, Target
 from kmnb.errors import AlreadyExists, ArtifactNotFound, BadRequest
 from kmnb.integrations._fs_files import Reading, Upload
 from kmnb.integrations._fs_paths import (
     DISCUSSIONS,
     Folder,
     clean,
+    facts_of,
     folder_of,
+    is_short,
+    level,
     own_folders,
     path_of,
     target_of,
@@ -46,22 +49,27 @@ _workspaces: WeakValueDictionary[str, Workspace] = WeakValueDictionary()
 class ArtifactFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
     """Artifacts of one store as files.
 
-    Paths are ``artifact://`` URIs of any grammar, or names of the workspace's own session. Folders are what the slashes
-    in names make them; there are no empty ones.
+    A path that begins with ``apps/`` or ``discussions/`` is a whole ``artifact://`` URI; every other one, however deep,
+    is a name of the workspace's own session, or of its user with ``user:`` before it. Folders are what the slashes in
+    names make them; there are no empty ones.
 
     Args:
-        url: Address of the store; None for what :func:`kmnb.connect` takes without one.
+        url: Address of the store, the same as ``store``; functions of fsspec that have an argument ``url`` themselves
+            (``url_to_fs``, ``get_mapper``, and so pandas with Parquet) cannot pass it on.
+        store: Address of the store; None for what :func:`kmnb.connect` takes without one.
         options: Further arguments of :func:`kmnb.connect` and of fsspec.
     """
 
     protocol = "artifact"
     cachable = True
 
-    def __init__(self, url: str | None = None, **options: Any) -> None:
+    def __init__(self, url: str | None = None, *, store: str | None = None, **options: Any) -> None:
+        if url is not None and store not in (None, url):
+            raise BadRequest("options store and url", "name two stores", "Give one of them.")
         given = {name: options.pop(name) for name in list(options) if name in _NAMES}
         workspace = options.pop("workspace", None)
         super().__init__(**options)
-        self.workspace: Workspace = workspace if workspace is not None else _opened(url, given)
+        self.workspace: Workspace = workspace if workspace is not None else _opened(store or url, given)
         """The workspace behind the files."""
 
     @classmethod
@@ -120,13 +128,13 @@ class ArtifactFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
             if path and not self._children(path):
                 raise
             return {"name": path, "size": 0, "type": "directory"}
-        return {**_facts(path, found.size, found.created_at), "version": found.version, "digest": found.digest}
+        return {**facts_of(path, found.size, found.created_at), "version": found.version, "digest": found.digest}
 
     def ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:
         """List a folder, in one listing of the store that reads no bytes.
 
         Args:
-            path: A path or URI; empty for the folders of the workspace's session and user.
+            path: A path or URI; empty for the names of the workspace's session and user.
             detail: Whether to give facts instead of paths.
 
         Raises:
@@ -137,25 +145,32 @@ class ArtifactFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
         return found if detail else [entry["name"] for entry in found]
 
     def _children(self, path: str) -> list[dict[str, Any]]:
-        if not path:
-            return [
-                {"name": folder.root, "size": 0, "type": "directory"} for folder in own_folders(self.workspace.names)
-            ]
+        if is_short(path):
+            return level(path, run(self._own(path)))
         if path.partition("/")[0] == DISCUSSIONS:
             below = path.partition("/")[2]
-            return _level(path, run(self._discussions(below)))
+            return level(path, run(self._discussions(below)))
         folder = folder_of(path)
-        return [] if folder is None else _level(path, run(self._named(folder)))
+        return [] if folder is None else level(path, run(self._named(folder)))
 
     async def _discussions(self, prefix: str) -> list[dict[str, Any]]:
         area = self.workspace.context.backend.discussions
-        return [_facts(path_of(Target(key=info.key)), info.size, info.created_at) async for info in area.list(prefix)]
+        return [facts_of(path_of(Target(key=info.key)), info.size, info.created_at) async for info in area.list(prefix)]
 
-    async def _named(self, folder: Folder) -> list[dict[str, Any]]:
+    async def _own(self, path: str) -> list[dict[str, Any]]:
+        """Files of the workspace's own scopes under their short paths."""
+        found = list[dict[str, Any]]()
+        for folder in own_folders(self.workspace.names):
+            if not path or (folder.session is None) == path.startswith(USER_PREFIX):
+                found += await self._named(folder, short=True)
+        return found
+
+    async def _named(self, folder: Folder, *, short: bool = False) -> list[dict[str, Any]]:
         context = self.workspace.context
         latest = await named.latest_of_names(context, app=folder.app, user=folder.user, session=folder.session)
         return [
-            _facts(folder.path_of(address.filename), info.size, info.created_at) for address, info in latest.items()
+            facts_of(folder.path_of(address.filename, short=short), info.size, info.created_at)
+            for address, info in latest.items()
         ]
 
     def _open(
@@ -232,10 +247,8 @@ class ArtifactFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
         self._load(path)
         if target.address is None:
             run(artifacts.delete_artifact(context, target.key))
-        elif target.version is None:
-            run(named.remove_address(context, target.address))
         else:
-            run(named.remove_version(context, target.address, target.version))
+            run(pins.remove_target(context, target.address, target.version))
 
     _rm = rm_file
 
@@ -263,21 +276,3 @@ def _opened(url: str | None, options: dict[str, Any]) -> Workspace:
     if found is None:
         found = _workspaces[key] = kmnb.connect(url, **options)
     return found
-
-
-def _facts(path: str, size: int | None, moment: datetime | None) -> dict[str, Any]:
-    return {"name": path, "size": size, "type": "file", "created": moment, "mtime": moment and moment.timestamp()}
-
-
-def _level(path: str, files: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Entries directly below a folder, of all files below it."""
-    start, found = f"{path}/", dict[str, dict[str, Any]]()
-    for entry in files:
-        if not entry["name"].startswith(start):
-            continue
-        head, mark, _ = entry["name"][len(start) :].partition("/")
-        if not mark:
-            found[start + head] = entry
-        else:
-            found.setdefault(start + head, {"name": start + head, "size": 0, "type": "directory"})
-    return [found[name] for name in sorted(found)]

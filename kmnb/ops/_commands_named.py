@@ -130,8 +130,9 @@ async def filenames(workspace: Any, given: Mapping[str, Any]) -> Answer:
 @command("forget", "Remove every version of a named artifact.", FILENAME, effect="delete")
 async def forget(workspace: Any, given: Mapping[str, Any]) -> Answer:
     """Remove a named artifact."""
-    await workspace.remove_async(given["filename"])
-    return line(f"{given['filename']} removed, every version", {"filename": given["filename"]})
+    count = await workspace.remove_async(given["filename"])
+    told = "removed, every version" if count else "has no version, nothing was removed"
+    return line(f"{given['filename']} {told}", {"filename": given["filename"]})
 
 
 COMMANDS = (

@@ -209,8 +209,11 @@ class NamedFace:
 
         Returns:
             How many versions were removed.
+
+        Raises:
+            BadRequest: The name pins one version.
         """
-        return await named.remove_address(self.context, self._address(name))
+        return await pins.remove_whole(self.context, self._address(name))
 
     async def _retain(
         self,

@@ -18,8 +18,8 @@ from kmnb.ops.expiry import missing_error
 from kmnb.ops.handle import Artifact
 from kmnb.ops.handles import address_of_handle, discussion_handle, envelope_handle
 from kmnb.ops.holds import find_copy
-from kmnb.ops.named import remove_address, remove_version
-from kmnb.ops.pins import load_address
+from kmnb.ops.named import remove_version
+from kmnb.ops.pins import load_address, remove_target
 from kmnb.ops.threads import follow_thread
 
 
@@ -95,17 +95,16 @@ async def delete_artifact(context: Context, reference: Any) -> None:
 
     Args:
         context: The workspace.
-        reference: A key, a URI, an envelope or a handle. A named one without a version means every version.
+        reference: A key, a URI, an envelope or a handle. A named one without a version or
+            a pin means every version.
 
     Raises:
         EnvelopeError: It is no reference.
     """
     if isinstance(reference, str) and reference.startswith(SCHEME):
         target = parse_uri(reference)
-        if target.address is not None and target.version is None:
-            await remove_address(context, target.address)
-        elif target.address is not None and target.version is not None:
-            await remove_version(context, target.address, target.version)
+        if target.address is not None:
+            await remove_target(context, target.address, target.version)
         else:
             await _delete_key(context, target.key or "")
         return

@@ -11,7 +11,15 @@ from kmnb.errors import ArtifactNotFound, BadRequest
 from kmnb.ops.companions import base_of, load_companion
 from kmnb.ops.context import Context
 from kmnb.ops.handle import Artifact
-from kmnb.ops.named import address_of, counter_of, list_versions, load_version
+from kmnb.ops.named import (
+    address_of,
+    counter_of,
+    latest_version,
+    list_versions,
+    load_version,
+    remove_address,
+    remove_version,
+)
 from kmnb.ops.numbers import change_counter, read_counter
 
 
@@ -63,6 +71,61 @@ async def _resolve(context: Context, address: NamedAddress, pin: str) -> int | N
         known = f"Its labels are {', '.join(sorted(labels))}." if labels else "It has no labels."
         raise ArtifactNotFound(f"artifact {address.name!a:.200} label {pin!a}", "there is none", known)
     return labels[pin]
+
+
+async def remove_target(context: Context, address: NamedAddress, version: int | None) -> None:
+    """Remove the one version that an address or its file name pins; without a pin every one.
+
+    Args:
+        context: The workspace.
+        address: The name in its scope, perhaps with a pin.
+        version: Which one; None for what the name says.
+
+    Raises:
+        ArtifactNotFound: A label that the name does not have.
+    """
+    owner, pin = await _pin_of(context, address) if version is None else (address, None)
+    if pin is not None:
+        version = await _resolve(context, owner, pin)
+        version = await latest_version(context, owner) if version is None else version
+    if version is not None:
+        await remove_version(context, owner, version)
+    elif pin is None:
+        await remove_address(context, address)
+
+
+async def remove_whole(context: Context, address: NamedAddress) -> int:
+    """Remove every version of a name; returns how many.
+
+    Raises:
+        BadRequest: The name pins one version.
+    """
+    await refuse_pin(context, address)
+    return await remove_address(context, address)
+
+
+async def refuse_pin(context: Context, address: NamedAddress) -> None:
+    """Refuse a pinned name where every version would be removed.
+
+    Raises:
+        BadRequest: The name pins one version of a name that exists.
+    """
+    owner, pin = await _pin_of(context, address)
+    if pin is not None:
+        raise BadRequest(
+            f"artifact {address.name!a:.200}",
+            "pins one version, and this removes every version",
+            f"Give {owner.name!a:.200} for all of them; delete(load({address.name!a:.200})) removes that one.",
+        )
+
+
+async def _pin_of(context: Context, address: NamedAddress) -> tuple[NamedAddress, str | None]:
+    """Split an address whose name pins a version of one that exists; a name that exists as it stands pins nothing."""
+    bare, pin = split_pin(address.filename)
+    owner = replace(address, filename=bare)
+    if pin is None or await list_versions(context, address) or not await list_versions(context, owner):
+        return address, None
+    return owner, pin
 
 
 async def labels_of(context: Context, address: NamedAddress) -> dict[str, int]:

@@ -7,14 +7,15 @@ import contextlib
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 from kmnb.core.addresses import NamedAddress
 from kmnb.core.arguments import as_integer
 from kmnb.core.companion import custom_text, read_custom
 from kmnb.core.metadata import Attribute, ObjectInfo
-from kmnb.core.versions import Counter
-from kmnb.errors import AlreadyExists, StoreError, VersionConflict
+from kmnb.core.versions import Counter, split_pin
+from kmnb.errors import AlreadyExists, BadRequest, StoreError, VersionConflict
 from kmnb.ops.content import Content, read_content
 from kmnb.ops.context import Context
 from kmnb.ops.events import tell_saved
@@ -86,6 +87,7 @@ async def _reserve(context: Context, address: NamedAddress, *, floor: int = 0) -
     In a peer's layout numbers go on behind what the peer wrote, and a version that is missing long after anybody
     reserved a number was removed by the peer, which tells nobody.
     """
+    await _refuse_pin(context, address)
     if context.settings.layout == "kmnb":
         return await reserve_number(context, counter_of(address), floor=floor), PREDECESSOR_SECONDS
     first, now = max(floor, await _floor(context, address)), await context.now()
@@ -94,6 +96,21 @@ async def _reserve(context: Context, address: NamedAddress, *, floor: int = 0) -
     )
     is_idle = before.moved_at is None or (now - before.moved_at).total_seconds() > PREDECESSOR_SECONDS
     return max(before.following, first), 0.0 if is_idle else PREDECESSOR_SECONDS
+
+
+async def _refuse_pin(context: Context, address: NamedAddress) -> None:
+    """Refuse a new name that reads as a label of another one: whoever loads the label would get it instead.
+
+    Raises:
+        BadRequest: It does.
+    """
+    bare, pin = split_pin(address.filename)
+    if pin is None:
+        return
+    counter, _ = await read_counter(context, counter_of(replace(address, filename=bare)))
+    if pin in counter.labels and not await list_versions(context, address):
+        reason = f"means version {counter.labels[pin]} of {bare!a:.200}, which has this label"
+        raise BadRequest(f"artifact {address.name!a:.200}", reason, "Save under another name, or remove the label.")
 
 
 async def _floor(context: Context, address: NamedAddress) -> int:
@@ -105,6 +122,7 @@ async def _floor(context: Context, address: NamedAddress) -> int:
 
 async def _reserve_after(context: Context, address: NamedAddress, expected: int) -> int:
     """Reserve the next number if a version is the latest, as one step."""
+    await _refuse_pin(context, address)
     while True:
         counter, _ = await read_counter(context, counter_of(address))
         following = max(counter.following, await _floor(context, address))

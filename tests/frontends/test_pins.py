@@ -141,3 +141,37 @@ def test_a_pin_that_is_not_there_is_not_found_and_two_that_differ_are_refused(ws
 def test_a_name_with_an_at_sign_wins_over_a_pin(ws: Workspace) -> None:
     ws.save("r.csv@0", "itself\n")
     assert {door(ws, "r.csv@0") for door in (by_load, by_uri, by_embed, by_tool, by_project)} == {"itself"}
+
+
+def test_a_name_that_reads_as_a_label_is_not_made(ws: Workspace) -> None:
+    for call in (
+        lambda: ws.save("r.csv@approved", "itself\n"),
+        lambda: ws.save("r.csv@approved", "itself\n", expected_version=0),
+        lambda: ws.append("user:r.csv@approved", "itself\n"),
+        lambda: ws.load("r.csv").keep("r.csv@approved"),
+    ):
+        with pytest.raises(BadRequest, match="has this label"):
+            call()
+    assert {by_load(ws, "r.csv@approved"), by_load(ws, "user:r.csv@approved")} == {"one", "zero"}
+    ws.save("r.csv@draft", "itself\n")
+    ws.label("r.csv", "draft")
+    assert ws.save("r.csv@draft", "again\n").version == 1
+
+
+@pytest.mark.parametrize("pin", ["0", "latest", "approved"])
+def test_what_removes_every_version_refuses_a_pin(ws: Workspace, pin: str, capsys: pytest.CaptureFixture[str]) -> None:
+    places = [word for key, value in NAMES.items() for word in (f"--{key}", value)]
+    assert main([*places, "forget", f"r.csv@{pin}"]) != 0
+    assert "removes every version" in capsys.readouterr().err
+    assert ws.versions("r.csv") == [0, 1, 2]
+    from google.adk.errors.input_validation_error import InputValidationError
+
+    from kmnb.integrations.adk import ArtifactService
+
+    who = {"app_name": "shop", "user_id": "ann", "session_id": "s1", "filename": f"r.csv@{pin}"}
+    with pytest.raises(InputValidationError, match="removes every version"):
+        asyncio.run(ArtifactService(ws).delete_artifact(**who))
+    assert main([*places, "forget", "none.csv"]) == 0
+    assert "nothing was removed" in capsys.readouterr().out
+    assert main([*places, "forget", "r.csv"]) == 0
+    assert ws.versions("r.csv") == []

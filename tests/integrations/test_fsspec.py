@@ -16,7 +16,7 @@ import pytest
 from fsspec.tests import abstract
 
 import kmnb
-from kmnb.errors import AlreadyExists, KeySyntaxError
+from kmnb.errors import AlreadyExists, ArtifactNotFound, BadRequest, KeySyntaxError
 from kmnb.integrations.fsspec import ArtifactFileSystem
 from kmnb.ops.workspace import Workspace
 
@@ -175,7 +175,7 @@ def test_folders_list_names_at_their_latest_version(ws: Workspace, fs: ArtifactF
     for name in ("a/x.txt", "a/b/y.txt", "a.txt", "100%.txt", "user:mine.txt"):
         ws.save(name, "1")
     ws.save("a.txt", "22")
-    assert fs.ls("", detail=False) == [HOME, "apps/shop/users/ann/artifacts"]
+    assert fs.ls("", detail=False) == ["100%.txt", "a", "a.txt", "user:mine.txt"]
     assert fs.ls(f"artifact://{HOME}", detail=False) == [f"{HOME}/{name}" for name in ("100%25.txt", "a", "a.txt")]
     assert fs.find(f"{HOME}/a") == [f"{HOME}/a/b/y.txt", f"{HOME}/a/x.txt"]
     assert {entry["name"]: entry["size"] for entry in fs.ls(f"{HOME}/a.txt")} == {f"{HOME}/a.txt": 2}
@@ -213,3 +213,63 @@ def test_a_path_that_can_name_nothing_does_not_exist(fs: ArtifactFileSystem, pat
     assert not fs.exists(path)
     with pytest.raises(FileNotFoundError):
         fs.open(path, "rb")
+
+
+def test_a_short_path_is_a_name_of_the_session_at_any_depth(ws: Workspace, fs: ArtifactFileSystem) -> None:
+    fs.pipe_file("data/2024/01/x.csv", b"a\n1\n")
+    fs.pipe_file("user:data/y.csv", b"b\n")
+    ws.save("apps/z.csv", b"c\n")
+    assert ws.filenames() == ["apps/z.csv", "data/2024/01/x.csv", "user:data/y.csv"]
+    everything = [f"{HOME}/apps/z.csv", "data/2024/01/x.csv", "user:data/y.csv"]
+    assert sorted(fs.find("")) == everything
+    assert sorted(f"{top}/{name}" for top, _, names in fs.walk("data") for name in names) == ["data/2024/01/x.csv"]
+    assert {name for _, _, names in fs.walk("") for name in names} == {"x.csv", "y.csv", "z.csv"}
+    assert fs.glob("data/*") == fs.ls("data", detail=False) == ["data/2024"]
+    assert fs.glob("**/*.csv") == everything
+    assert [len(fs.cat_file(path)) for path in everything] == [2, 4, 2]
+    assert fs.ls("user:data", detail=False) == ["user:data/y.csv"]
+    assert fs.cat_file("artifact://shop/ann/s%201/data/2024/01/x.csv?version=0") == b"a\n1\n"
+    fs.rm("data", recursive=True)
+    assert ws.filenames() == ["apps/z.csv", "user:data/y.csv"]
+
+
+def test_every_way_of_fsspec_takes_the_store() -> None:
+    url = f"memory://fs-{next(_numbers)}"
+    options = {"store": url, "app": "shop", "user": "ann", "session": "s 1"}
+    with kmnb.connect(url, app="shop", user="ann", session="s 1", config={"sweep_on_connect": False}) as ws:
+        frame = pd.DataFrame({"a": [1, 2]})
+        frame.to_parquet("artifact://d/t.parquet", storage_options=options)
+        assert pd.read_parquet("artifact://d/t.parquet", storage_options=options)["a"].sum() == 3
+        ws.save("r.csv", "x\n5\n")
+        for name in ("store", "url"):
+            given = {**options, "store": None, name: url}
+            assert pd.read_csv("artifact://r.csv", storage_options=given)["x"].sum() == 5
+            assert fsspec.filesystem("artifact", **given).cat_file("r.csv") == b"x\n5\n"
+        fs, path = fsspec.url_to_fs("artifact://r.csv", **options)
+        assert fs.cat_file(path) == b"x\n5\n"
+        assert sorted(fsspec.get_mapper("artifact://d", **options)) == ["t.parquet"]
+        with pytest.raises(BadRequest, match="two stores"):
+            ArtifactFileSystem("memory://other", store=url)
+
+
+@pytest.mark.parametrize(("pin", "left"), [("latest", [0, 1]), ("good", [0, 2]), ("0", [1, 2])])
+def test_a_pinned_path_or_uri_removes_that_version(
+    ws: Workspace, fs: ArtifactFileSystem, pin: str, left: list[int]
+) -> None:
+    for name in ("z", "y", "x@0"):
+        for text in "123":
+            ws.save(name, text)
+    for name in ("z", "y"):
+        ws.label(name, "good", version=1)
+    fs.rm(f"z@{pin}")
+    assert ws.versions("z") == left
+    ws.delete(f"artifact://{HOME.replace(' ', '%20')}/y@{pin}")
+    assert ws.versions("y") == left
+    with pytest.raises(ArtifactNotFound):
+        fs.rm("y@none")
+    with pytest.raises(BadRequest, match="removes every version"):
+        ws.remove(f"y@{pin}")
+    tool = next(tool for tool in kmnb.agent_tools(ws) if tool.__name__ == "delete_artifact")
+    assert tool(f"y@{pin}", confirm_delete=True)["status"] == "error"
+    assert ws.versions("y") == left
+    assert ws.remove("x@0") == 3
