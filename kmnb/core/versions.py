@@ -13,6 +13,8 @@ from kmnb.errors import BadRequest
 
 TOMBSTONES_MAX = 500
 """Most removed versions that one counter remembers singly; the oldest ones are forgotten first."""
+WRITING_MAX = 400
+"""Most numbers under way that one counter remembers; the oldest signs of life are forgotten first."""
 
 _PIN = re.compile(r"(?P<name>.+)@(?P<pin>[A-Za-z0-9][A-Za-z0-9._-]{0,63})", re.DOTALL)
 
@@ -31,6 +33,8 @@ class Counter:
     """Labels that people move, and the versions they stand at."""
     moved_at: datetime | None = None
     """When a number was given out last, UTC; kept for counters that are collected one day."""
+    writing: Mapping[int, datetime] = field(default_factory=dict)
+    """Numbers of versions under way, and when their writers gave the last sign of life; complete ones may linger."""
 
     def to_bytes(self) -> bytes:
         """Write the record."""
@@ -43,6 +47,8 @@ class Counter:
             raw["labels"] = dict(self.labels)
         if self.moved_at is not None:
             raw["at"] = self.moved_at.isoformat()
+        if self.writing:
+            raw["writing"] = {str(number): moment.isoformat() for number, moment in self.writing.items()}
         return json.dumps(raw).encode()
 
     @classmethod
@@ -52,6 +58,7 @@ class Counter:
             value = json.loads(raw)
             following, floor = value["next"], value.get("floor", 0)
             removed = {int(number): read_time(text) for number, text in value.get("removed", {}).items()}
+            writing = {int(number): read_time(text) for number, text in value.get("writing", {}).items()}
             labels = {str(name): int(number) for name, number in value.get("labels", {}).items()}
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
@@ -60,11 +67,21 @@ class Counter:
         times = {number: moment for number, moment in removed.items() if moment is not None}
         if len(times) != len(removed):
             return None
-        return cls(following, floor, times, labels, read_time(value.get("at")))
+        beats = {number: moment for number, moment in writing.items() if moment is not None}
+        return cls(following, floor, times, labels, read_time(value.get("at")), beats)
 
     def reserved(self, number: int, moment: datetime | None = None) -> Counter:
         """The record after a number was given out, at a time where that matters."""
         return replace(self, following=number + 1, moved_at=moment)
+
+    def written_by(self, number: int, moment: datetime) -> Counter:
+        """The record after the writer of a number gave a sign of life."""
+        newest = sorted([*{**self.writing, number: moment}.items()], key=lambda item: item[1])[-WRITING_MAX:]
+        return replace(self, writing=dict(newest))
+
+    def given_up(self, number: int) -> Counter:
+        """The record after a number is no longer under way."""
+        return replace(self, writing={at: moment for at, moment in self.writing.items() if at != number})
 
     def without(self, number: int, moment: datetime) -> Counter:
         """The record after one version was removed."""
@@ -79,7 +96,7 @@ class Counter:
 
     def emptied(self) -> Counter:
         """The record after every version was removed; no number of them is given out again."""
-        return Counter(self.following, self.following, moved_at=self.moved_at)
+        return Counter(self.following, self.following, moved_at=self.moved_at, writing=self.writing)
 
     def joined(self, other: Counter) -> Counter:
         """The record after that of the same name in another store was carried over; labels here stay where they are."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from kmnb.core.addresses import NamedAddress
@@ -22,12 +22,11 @@ from kmnb.ops.events import tell_saved
 from kmnb.ops.handle import Artifact
 from kmnb.ops.handles import named_handle
 from kmnb.ops.named import counter_of, list_versions
-from kmnb.ops.numbers import change_counter, read_counter, reserve_number
+from kmnb.ops.numbers import read_counter
+from kmnb.ops.reservations import Reservation, predecessor, reserve, writing
 from kmnb.ops.store import write_object
 from kmnb.storage._source import blocks
 
-PREDECESSOR_SECONDS = 30.0
-"""How long an append waits for the version before it, whose writer may have died."""
 _TRIES, _TRIES_WITH_PEERS = 3, 30
 # Numbers that somebody else took: in a peer's layout the peer takes one with every save, without our counter.
 
@@ -74,28 +73,44 @@ async def save_version(
     if expected_version is None:
         return await write_version(context, address, content, told=told)
     expected_version = as_integer("expected_version", expected_version)
-    version = await _reserve_after(context, address, expected_version)
-    info = await write_object(
-        context.backend.named, address.version_key(version), content, told=told, name=address.filename
-    )
-    return await _told(context, info, address=address, version=version)
+    reserved = await _reserve_after(context, address, expected_version)
+    return await _write(context, address, reserved, content=content, told=told)
 
 
-async def _reserve(context: Context, address: NamedAddress, *, floor: int = 0) -> tuple[int, float]:
-    """Reserve the next number of a name; tells also how long the version before it may be waited for.
+async def _reserve(context: Context, address: NamedAddress, *, floor: int = 0) -> tuple[Counter, int]:
+    """Reserve the next number of a name; gives also the name's record before.
 
-    In a peer's layout numbers go on behind what the peer wrote, and a version that is missing long after anybody
-    reserved a number was removed by the peer, which tells nobody.
+    In a peer's layout numbers go on behind what the peer wrote.
     """
     await _refuse_pin(context, address)
-    if context.settings.layout == "kmnb":
-        return await reserve_number(context, counter_of(address), floor=floor), PREDECESSOR_SECONDS
-    first, now = max(floor, await _floor(context, address)), await context.now()
-    before = await change_counter(
-        context, counter_of(address), lambda counter: counter.reserved(max(counter.following, first), now)
-    )
-    is_idle = before.moved_at is None or (now - before.moved_at).total_seconds() > PREDECESSOR_SECONDS
-    return max(before.following, first), 0.0 if is_idle else PREDECESSOR_SECONDS
+    now, first = await context.now(), max(floor, await _floor(context, address))
+    before = await reserve(context, address, lambda counter: _taken(counter, max(counter.following, first), now))
+    return before, max(before.following, first)
+
+
+def _taken(counter: Counter, number: int, now: datetime) -> Counter:
+    return counter.reserved(number, counter.moved_at).written_by(number, now)
+
+
+async def _write(
+    context: Context,
+    address: NamedAddress,
+    reserved: tuple[Counter, int],
+    *,
+    content: Content,
+    told: Mapping[str, str],
+) -> Artifact:
+    """Write the version of a reserved number."""
+    async with writing(context, address, reserved) as held:
+        info = await _put(context, address, held, content=content, told=told)
+    return await _told(context, info, address=address, version=held.number)
+
+
+async def _put(
+    context: Context, address: NamedAddress, held: Reservation, *, content: Content, told: Mapping[str, str]
+) -> ObjectInfo:
+    key, area = address.version_key(held.number), context.backend.named
+    return await write_object(area, key, content, told=told, name=address.filename, before_end=held.confirm)
 
 
 async def _refuse_pin(context: Context, address: NamedAddress) -> None:
@@ -120,13 +135,13 @@ async def _floor(context: Context, address: NamedAddress) -> int:
     return max(await list_versions(context, address), default=-1) + 1
 
 
-async def _reserve_after(context: Context, address: NamedAddress, expected: int) -> int:
+async def _reserve_after(context: Context, address: NamedAddress, expected: int) -> tuple[Counter, int]:
     """Reserve the next number if a version is the latest, as one step."""
     await _refuse_pin(context, address)
     while True:
         counter, _ = await read_counter(context, counter_of(address))
         following = max(counter.following, await _floor(context, address))
-        before = await _predecessor(context, address, following)
+        before = await predecessor(context, address, following)
         latest = None if before is None else int(before.key.rpartition("/")[2])
         if latest != expected:
             raise VersionConflict(
@@ -137,14 +152,15 @@ async def _reserve_after(context: Context, address: NamedAddress, expected: int)
                 expected=expected,
             )
 
-        def reserve(now: Counter, seen: Counter = counter, number: int = following) -> Counter:
-            if now.following != seen.following:
+        now = await context.now()
+
+        def take(present: Counter, seen: Counter = counter, *, number: int = following, at: datetime = now) -> Counter:
+            if present.following != seen.following:
                 raise _Moved
-            return now.reserved(number, now.moved_at)
+            return _taken(present, number, at)
 
         with contextlib.suppress(_Moved):
-            await change_counter(context, counter_of(address), reserve)
-            return following
+            return await reserve(context, address, take), following
 
 
 class _Moved(Exception):
@@ -157,17 +173,14 @@ async def write_version(
     """Reserve the next number of a name and store content under it."""
     floor = 0
     for _ in range(_TRIES if context.settings.layout == "kmnb" else _TRIES_WITH_PEERS):
-        version, _ = await _reserve(context, address, floor=floor)
-        key = address.version_key(version)
+        reserved = await _reserve(context, address, floor=floor)
         try:
-            info = await write_object(context.backend.named, key, content, told=told, name=address.filename)
+            return await _write(context, address, reserved, content=content, told=told)
         except AlreadyExists:
-            # Somebody wrote there without our counter, or the counter was lost: go on behind what is there.
+            # Somebody wrote there without our counter, the counter was lost, or others went past: go on behind them.
             if not content.can_repeat:
                 raise
             floor = max(await list_versions(context, address), default=-1) + 1
-        else:
-            return await _told(context, info, address=address, version=version)
     raise StoreError(f"artifact {address.name!a:.200}", "other writers take every number", "Try again.")
 
 
@@ -183,19 +196,20 @@ async def append_version(context: Context, address: NamedAddress, chunk: Any, *,
     content = await read_content(chunk, media_type=None, inline_max_bytes=0)
     if not whole:
         return await write_version(context, address, content, told={})
-    version, seconds = await _reserve(context, address)
-    before = await _predecessor(context, address, version, seconds=seconds)
-    if before is None:
-        joined, told = content, told_of(address, None)
-    else:
-        joined = Content(_joined(context, before, content), before.attributes.get(Attribute.CONTENT_TYPE), None)
-        told = {
-            name: before.attributes[name]
-            for name in (Attribute.METADATA, Attribute.IDENTITY)
-            if name in before.attributes
-        }
-    key = address.version_key(version)
-    info = await write_object(context.backend.named, key, joined, told=told, name=address.filename)
+    reserved = await _reserve(context, address)
+    version = reserved[1]
+    async with writing(context, address, reserved) as held:
+        last = await predecessor(context, address, version)
+        if last is None:
+            joined, told = content, told_of(address, None)
+        else:
+            joined = Content(_joined(context, last, content), last.attributes.get(Attribute.CONTENT_TYPE), None)
+            told = {
+                name: last.attributes[name]
+                for name in (Attribute.METADATA, Attribute.IDENTITY)
+                if name in last.attributes
+            }
+        info = await _put(context, address, held, content=joined, told=told)
     return await _told(context, info, address=address, version=version)
 
 
@@ -206,24 +220,6 @@ async def _told(context: Context, info: ObjectInfo, *, address: NamedAddress, ve
     facts = {name: metadata[name] for name in ("description", "tags", "function_call_id") if name in metadata}
     await tell_saved(context, artifact, address, **facts)
     return artifact
-
-
-async def _predecessor(
-    context: Context, address: NamedAddress, version: int, *, seconds: float = PREDECESSOR_SECONDS
-) -> ObjectInfo | None:
-    """Wait until the version before is there; a writer that died leaves a gap, which is passed over."""
-    loop = asyncio.get_running_loop()
-    deadline, pause = loop.time() + seconds, 0.005
-    while True:
-        below = [number for number in await list_versions(context, address) if number < version]
-        if version == 0 or (below and below[-1] == version - 1) or loop.time() >= deadline:
-            break
-        counter, _ = await read_counter(context, counter_of(address))
-        if counter.is_gone(version - 1):
-            break
-        await asyncio.sleep(pause)
-        pause = min(pause * 1.5, 0.25)
-    return await context.backend.named.head(address.version_key(below[-1])) if below else None
 
 
 async def _joined(context: Context, before: ObjectInfo, content: Content) -> AsyncIterator[bytes]:
@@ -247,12 +243,14 @@ async def keep_artifact(
     lineage = {"source": artifact.uri, "source_digest": info.digest}
     told = {name: value for name, value in info.attributes.items() if name != Attribute.IDENTITY}
     told |= told_of(address, {**read_custom(info), **(metadata or {}), "lineage": lineage})
-    version, _ = await _reserve(context, address)
+    reserved = await _reserve(context, address)
+    version = reserved[1]
     key, source = address.version_key(version), area.stream(info.key, info=info)
-    if Attribute.PREVIEW in told:
-        copied = await context.backend.named.put(key, source, create_only=True, attributes=told)
-    else:
-        # Somebody else wrote it: what it holds is found out on the way.
-        content = Content(source, told.get(Attribute.CONTENT_TYPE), None)
-        copied = await write_object(context.backend.named, key, content, told=told, name=address.filename)
+    async with writing(context, address, reserved) as held:
+        if Attribute.PREVIEW in told:
+            copied = await context.backend.named.put(key, source, create_only=True, attributes=told)
+        else:
+            # Somebody else wrote it: what it holds is found out on the way.
+            content = Content(source, told.get(Attribute.CONTENT_TYPE), None)
+            copied = await _put(context, address, held, content=content, told=told)
     return await _told(context, copied, address=address, version=version)

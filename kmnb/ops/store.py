@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from functools import partial
 from os import PathLike
@@ -26,6 +26,7 @@ async def write_object(
     told: Mapping[str, str],
     name: str | None = None,
     progress: Progress | None = None,
+    before_end: Callable[[], Awaitable[None]] | None = None,
 ) -> ObjectInfo:
     """Store content under a free key, with its attributes, in one pass.
 
@@ -36,6 +37,7 @@ async def write_object(
         told: Attributes that the caller knows; they win over those that are found.
         name: File name, as a hint for the format.
         progress: Called about every window.
+        before_end: Awaited after the last byte, before anything is visible; what it raises leaves nothing.
 
     Raises:
         AlreadyExists: The key is taken.
@@ -45,13 +47,15 @@ async def write_object(
     if isinstance(source, bytes | bytearray | memoryview) and len(source) <= IN_THREAD_BYTES:
         finder = Inspector(content.media_type, name)
         finder.feed(bytes(source))
+        if before_end is not None:
+            await before_end()
         facts = {**finder.attributes(), **told}
         return await area.put(key, source, create_only=True, attributes=facts, progress=progress)
     size, found = _size(source), dict[str, str]()
     with tally("put", size):
         return await area.put(
             key,
-            _fed(content, partial(begin_look, size, content.media_type, name), found),
+            _fed(content, partial(begin_look, size, content.media_type, name), found, before_end=before_end),
             create_only=True,
             attributes=lambda: {**found, **told},
             progress=progress,
@@ -66,7 +70,13 @@ def _size(source: Source) -> int | None:
         return None
 
 
-async def _fed(content: Content, begin: Callable[[], Look], found: dict[str, str]) -> AsyncIterator[bytes | memoryview]:
+async def _fed(
+    content: Content,
+    begin: Callable[[], Look],
+    found: dict[str, str],
+    *,
+    before_end: Callable[[], Awaitable[None]] | None,
+) -> AsyncIterator[bytes | memoryview]:
     """Give the blocks of content; each is looked at while it is written, and at the end ``found`` is filled."""
     look = begin()
     try:
@@ -75,5 +85,7 @@ async def _fed(content: Content, begin: Callable[[], Look], found: dict[str, str
                 yield await look.feed(block)
                 advance(len(block))
         found.update(await look.finish())
+        if before_end is not None:
+            await before_end()
     finally:
         await look.close()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmnb.core.versions import TOMBSTONES_MAX, Counter, check_label, split_pin
+from kmnb.core.versions import TOMBSTONES_MAX, WRITING_MAX, Counter, check_label, split_pin
 from kmnb.errors import BadRequest
 
 NOW = datetime(2026, 6, 25, tzinfo=UTC)
@@ -18,6 +18,7 @@ COUNTERS = st.builds(
     st.integers(0, 10**17),
     st.dictionaries(st.integers(0, 1000), st.datetimes(timezones=st.just(UTC)), max_size=5),
     st.dictionaries(st.from_regex(r"[a-z]{1,5}", fullmatch=True), st.integers(0, 1000), max_size=3),
+    writing=st.dictionaries(st.integers(0, 1000), st.datetimes(timezones=st.just(UTC)), max_size=5),
 )
 
 
@@ -43,6 +44,18 @@ def test_removals_are_remembered_within_bounds() -> None:
     assert len(counter.to_bytes()) < 64 * 1024
     assert counter.emptied() == Counter(10_000, 10_000)
     assert counter.emptied().is_gone(9_999)
+
+
+def test_numbers_under_way_are_remembered_within_bounds_beside_every_tombstone() -> None:
+    counter = Counter(10**17)
+    for number in range(600):
+        moment = NOW + timedelta(seconds=number, microseconds=1)
+        counter = counter.without(10**16 + number, moment).written_by(10**16 + number, moment)
+    assert len(counter.writing) == WRITING_MAX
+    assert 10**16 + 599 in counter.writing
+    assert len(counter.to_bytes()) < 64 * 1024
+    assert 10**16 + 599 not in counter.given_up(10**16 + 599).writing
+    assert counter.emptied().writing == counter.writing
 
 
 @pytest.mark.parametrize(
