@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,20 +12,23 @@ from kmnb.core.addresses import scope_prefix
 from kmnb.core.answers import Answer
 from kmnb.core.display import Card
 from kmnb.core.metadata import Capability
-from kmnb.core.registry import State
+from kmnb.core.registry import State, record_key
 from kmnb.errors import KmnbError
 from kmnb.ops.context import Context
 from kmnb.ops.foreign import foreign_coordinator
 from kmnb.ops.holds import list_holds
 from kmnb.ops.named import address_of
 from kmnb.ops.sweeping import read_mark
-from kmnb.ops.threads import list_threads
+from kmnb.ops.threads import list_threads, touch_thread
 from kmnb.storage._protocols import ExpiringBackend, PeerBackend
 
 SKEW_SECONDS = 60.0
 """Difference of clocks that is worth a warning."""
 FAULTS_MAX = 200
 """Most versions of a peer's store that are looked at."""
+DAMAGED_MAX = 10
+"""Most damaged records that are named."""
+_SET_ASIDE = "Set them aside with kmnb doctor --fix: they are kept, and their threads count as just seen."
 _MOVE = "Copy them to a store in the layout of kmnb with kmnb migrate."
 
 
@@ -47,13 +51,15 @@ async def examine(context: Context, *, fix: bool = False) -> Answer:
 
     Args:
         context: The workspace.
-        fix: Whether to put right what can be put right: the TTL of the store.
+        fix: Whether to put right what can be put right: the TTL of the store, and damaged records of threads.
 
     Returns:
         A table; walking it gives each :class:`Finding`. What cannot be looked at is a finding too.
     """
     if fix and isinstance(context.backend, ExpiringBackend):
         await context.backend.set_ttl(context.settings.ttl_seconds)
+    if fix:
+        await _set_aside(context)
     found = [finding async for finding in _all(context)]
     bad = [finding for finding in found if finding.status != "ok"]
     title = "everything is in order" if not bad else f"{len(bad)} of {len(found)} findings need attention"
@@ -67,6 +73,14 @@ async def examine(context: Context, *, fix: bool = False) -> Answer:
     }
     card = Card(title, columns=("what", "status", "detail"), rows=rows, notes=notes)
     return Answer(card, data, text, tuple(found))
+
+
+async def _set_aside(context: Context) -> None:
+    """Replace damaged records of threads; what cannot be replaced stands among the findings."""
+    with contextlib.suppress(KmnbError, OSError, TimeoutError):
+        for thread in [thread async for thread in list_threads(context)]:
+            if thread.state is State.UNREADABLE:
+                await touch_thread(context, thread.thread, reopen=True, own=False)
 
 
 async def _all(context: Context) -> AsyncIterator[Finding]:
@@ -124,11 +138,15 @@ async def _clock(context: Context) -> Finding:
 
 
 async def _registry(context: Context) -> Finding:
-    states = [thread.state async for thread in list_threads(context)]
-    active, damaged = states.count(State.ACTIVE), states.count(State.UNREADABLE)
-    detail = f"{active} active of {len(states)} threads"
+    threads = [thread async for thread in list_threads(context)]
+    states = [thread.state for thread in threads]
+    detail = f"{states.count(State.ACTIVE)} active of {len(states)} threads"
+    damaged = [thread.thread for thread in threads if thread.state is State.UNREADABLE]
     if damaged:
-        return Finding("registry", "warning", f"{detail}, {damaged} damaged", "Close or open the damaged threads.")
+        names = context.names
+        shown = ", ".join(record_key(names.namespace, names.crew, thread) for thread in damaged[:DAMAGED_MAX])
+        more = f" and {len(damaged) - DAMAGED_MAX} more" if len(damaged) > DAMAGED_MAX else ""
+        return Finding("registry", "warning", f"{detail}, {len(damaged)} damaged: {shown}{more}", _SET_ASIDE)
     return Finding("registry", "ok", detail)
 
 
@@ -138,7 +156,7 @@ async def _last_sweep(context: Context) -> Finding:
         return Finding("last sweep", "ok", "never")
     age = (await context.now() - mark.last).total_seconds()
     late = age > 10 * context.settings.sweep_seconds
-    detail = f"{age / 60:.0f} min ago"
+    detail = f"{max(age, 0.0) / 60:.0f} min ago"
     return Finding("last sweep", "warning" if late else "ok", detail, "Run kmnb sweep --every 30m." if late else "")
 
 

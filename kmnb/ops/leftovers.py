@@ -36,7 +36,15 @@ COPY_SECONDS = 3600
 """How long a held copy may be without its hold: the hold is written down once the copy is complete."""
 FOLDER_SECONDS = 2 * 3600
 """How long a temporary folder that names no process may lie untouched."""
-FOLDER_PREFIXES = ("kmnb-turn-", "kmnb-compute-", "kmnb-run-", "kmnb-cell-", "kmnb-kernel-", "kmnb-try-")
+FOLDER_PREFIXES = (
+    "kmnb-turn-",
+    "kmnb-compute-",
+    "kmnb-run-",
+    "kmnb-cell-",
+    "kmnb-kernel-",
+    "kmnb-try-",
+    "kmnb-artifacts-",
+)
 """Beginnings of the names of temporary folders."""
 SHORT_PARENT = Path("/tmp")  # noqa: S108
 """Where kernels make theirs, whose sockets need a short path."""

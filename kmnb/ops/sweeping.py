@@ -24,6 +24,9 @@ SWEEPS = "sweeps"
 LEASE_SECONDS = 120
 """How long a background sweep may be silent before another one takes over."""
 
+AHEAD_SECONDS = 600.0
+"""How much the clock of another sweep may be ahead; what was written down for later comes from a wrong one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -104,7 +107,7 @@ async def sweep_if_due(context: Context, *, every: float | None = None) -> Repor
 
 
 async def read_mark(context: Context) -> tuple[Mark, str | None]:
-    """Read when the crew was swept last; a damaged record counts as never."""
+    """Read when the crew was swept last; a damaged record counts as never, and so does a time in the future."""
     try:
         record = await context.backend.records.get(_mark_key(context))
     except ArtifactNotFound:
@@ -115,8 +118,14 @@ async def read_mark(context: Context) -> tuple[Mark, str | None]:
         value = None
     if not isinstance(value, Mapping):
         return Mark(), record.revision
-    mark = Mark(read_time(value.get("last")), read_time(value.get("until")), str(value.get("holder", "")))
-    return mark, record.revision
+    latest = await context.now() + timedelta(seconds=AHEAD_SECONDS)
+    last, until = _not_after(value.get("last"), latest), _not_after(value.get("until"), latest)
+    return Mark(last, until, str(value.get("holder", ""))), record.revision
+
+
+def _not_after(told: object, latest: datetime) -> datetime | None:
+    moment = read_time(told)
+    return None if moment is None or moment > latest else moment
 
 
 def _mark_key(context: Context) -> str:

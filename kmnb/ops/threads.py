@@ -13,7 +13,7 @@ from datetime import datetime
 
 from kmnb.core.keys import thread_of, unescape
 from kmnb.core.registry import Entry, State, crew_records, new_entry, record_key
-from kmnb.errors import ArtifactNotFound, BadRequest, StoreError, StoreUnavailable, VersionConflict
+from kmnb.errors import ArtifactNotFound, BadRequest, DigestMismatch, StoreError, StoreUnavailable, VersionConflict
 from kmnb.ops.context import Context
 from kmnb.ops.holders import holder_name
 
@@ -54,6 +54,10 @@ async def read_entry(context: Context, key: str) -> tuple[Entry | None, str | No
         record = await context.backend.records.get(key)
     except ArtifactNotFound:
         return None, None, None
+    except DigestMismatch:
+        # A listing tells the revision of a record that cannot be read, so that it can be replaced.
+        found = [record.revision async for record in context.backend.records.list(key) if record.key == key]
+        return None, found[0] if found else None, State.UNREADABLE
     entry = Entry.from_bytes(record.value)
     return entry, record.revision, State.UNREADABLE if entry is None else None
 

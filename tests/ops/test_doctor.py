@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import nats
@@ -13,6 +15,7 @@ import pytest
 import kmnb
 from kmnb._bridge import run
 from kmnb.errors import StoreUnavailable
+from kmnb.ops.sweeping import sweep_if_due
 from kmnb.ops.workspace import Workspace
 
 
@@ -42,6 +45,52 @@ def test_what_cannot_be_looked_at_is_a_finding_too(ws: Workspace, monkeypatch: p
 def test_a_damaged_registry_entry_is_found(ws: Workspace) -> None:
     run(ws.context.backend.records.put(f"threads/{ws.namespace}/pilot/bad", b"{", expected=None))
     assert findings(ws)["registry"].status == "warning"
+
+
+def test_a_damaged_record_concerns_its_own_thread_and_is_set_aside(tmp_path: Path, names: dict[str, str]) -> None:
+    with kmnb.connect(f"file://{tmp_path}", config={"sweep_on_connect": False}, **names) as ws:
+        for thread in ("bad", "good"):
+            ws.put("d", tool="x", thread=thread)
+        (file,) = (path for path in (tmp_path / "records" / "threads").rglob("bad@"))
+        file.write_bytes(b"not a record")
+        assert {thread.thread: str(thread.state) for thread in ws.threads()} == {"bad": "unreadable", "good": "active"}
+        ahead = datetime.now(UTC) + timedelta(hours=5)
+        object.__setattr__(ws.context, "clock", lambda: ahead)
+        report = ws.sweep()
+        assert {str(row.reason): row.key.split("/")[2] for row in report.verdicts if "/pilot/" in row.key} == {
+            "registry-unreadable": "bad",
+            "thread-lapsed": "good",
+        }
+        found = findings(ws)["registry"]
+        assert (found.status, "doctor --fix" in found.advice) == ("warning", True)
+        assert f"threads/{ws.namespace}/pilot/bad" in found.detail
+        assert findings(ws, fix=True)["registry"].status == "ok"
+        (kept,) = file.parent.glob("bad@.damaged-*")
+        assert kept.read_bytes() == b"not a record"
+        assert {thread.thread: str(thread.state) for thread in ws.threads()}["bad"] == "active"
+        assert ws.sweep().deleted == 0
+
+
+@pytest.mark.parametrize("act", ["open_thread", "close_thread"])
+def test_a_thread_with_a_damaged_record_can_be_opened_and_closed(
+    tmp_path: Path, names: dict[str, str], act: str
+) -> None:
+    with kmnb.connect(f"file://{tmp_path}", config={"sweep_on_connect": False}, **names) as ws:
+        ws.put("d", tool="x", thread="bad")
+        (file,) = (path for path in (tmp_path / "records" / "threads").rglob("bad@"))
+        file.write_bytes(b"")
+        getattr(ws, act)("bad")
+        (thread,) = ws.threads()
+        assert str(thread.state) == {"open_thread": "active", "close_thread": "closed"}[act]
+
+
+def test_a_sweep_in_the_future_counts_as_none(ws: Workspace) -> None:
+    ahead = (datetime.now(UTC) + timedelta(days=30)).isoformat()
+    record = json.dumps({"last": ahead, "until": ahead, "holder": "wrong"}).encode()
+    run(ws.context.backend.records.put(f"sweeps/{ws.namespace}/pilot", record, expected=None))
+    assert findings(ws)["last sweep"].detail == "never"
+    assert run(sweep_if_due(ws.context)) is not None
+    assert findings(ws)["last sweep"].detail == "0 min ago"
 
 
 async def make_bucket(url: str, name: str, max_age: float) -> None:

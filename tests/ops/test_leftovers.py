@@ -29,13 +29,27 @@ def ended_process() -> int:
 
 def test_folders_of_processes_that_are_gone_are_stale_and_others_are_not(tmp_path: Path) -> None:
     gone, mine = f"kmnb-turn-{ended_process()}-a", f"kmnb-turn-{os.getpid()}-a"
-    for name in (gone, mine, "kmnb-compute-old", "kmnb-compute-new", "kmnb-run-old", "other-old", "kmnb-other"):
+    for name in (
+        gone,
+        mine,
+        "kmnb-compute-old",
+        "kmnb-compute-new",
+        "kmnb-run-old",
+        "kmnb-artifacts-old",
+        "other-old",
+        "kmnb-other",
+    ):
         (tmp_path / name / "deep").mkdir(parents=True)
     old = time.time() - FOLDER_SECONDS - 60
-    for name in ("kmnb-compute-old", "kmnb-run-old", "other-old", mine):
+    for name in ("kmnb-compute-old", "kmnb-run-old", "kmnb-artifacts-old", "other-old", mine):
         os.utime(tmp_path / name, (old, old))
     (tmp_path / "kmnb-run-link").symlink_to(tmp_path / "other-old")
-    assert {path.name for path in stale_folders(tmp_path)} == {gone, "kmnb-compute-old", "kmnb-run-old"}
+    assert {path.name for path in stale_folders(tmp_path)} == {
+        gone,
+        "kmnb-compute-old",
+        "kmnb-run-old",
+        "kmnb-artifacts-old",
+    }
 
 
 def test_a_folder_of_a_process_whose_number_was_given_out_again_is_stale(

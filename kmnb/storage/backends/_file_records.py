@@ -16,6 +16,8 @@ from kmnb.storage.backends._file_disk import Staged, disk_errors, locked, remove
 from kmnb.storage.backends._file_paths import object_path
 from kmnb.storage.backends._file_walk import walk
 
+DAMAGED = "damaged"
+"""Revision of a record whose file is damaged, by which it can be replaced."""
 _REVISION_BYTES = 8
 _HEAD_BYTES = _REVISION_BYTES + 4
 
@@ -37,22 +39,25 @@ class FileRecords:
             raw = file.read()
         value = raw[_HEAD_BYTES:]
         if len(raw) < _HEAD_BYTES or raw[_REVISION_BYTES:_HEAD_BYTES] != zlib.crc32(value).to_bytes(4, "little"):
-            raise DigestMismatch(f"record {key!r}", "its file is damaged", "Delete the record and write it again")
+            raise DigestMismatch(
+                f"record {key!r}", "its file is damaged", "Set a thread's aside with kmnb doctor --fix"
+            )
         return Record(key, value, raw[:_REVISION_BYTES].hex())
 
     def _write(self, key: str, value: bytes, expected: str | None) -> str:
         path, revision = self._path(key), secrets.token_bytes(_REVISION_BYTES)
         with disk_errors(f"record {key!r}"), locked(self._lock(key)):
-            try:
-                found: str | None = self._read(key).revision
-            except ArtifactNotFound:
-                found = None
+            seen = self._seen(key, path)
+            found = None if seen is None else seen.revision
             if found != expected:
                 raise VersionConflict(f"record {key!r}", "it is not as expected", "Read it again and decide anew")
             staged = Staged(self._staging)
             try:
                 staged.open()
                 staged.write(revision + zlib.crc32(value).to_bytes(4, "little") + value)
+                if found == DAMAGED:
+                    # Kept beside the new one, under a name that is no key's.
+                    os.link(path, f"{path}.damaged-{secrets.token_hex(4)}")
                 staged.publish(path, create_only=False)
             finally:
                 staged.discard()
@@ -91,3 +96,6 @@ class FileRecords:
             return self._read(key)
         except ArtifactNotFound:
             return None
+        except DigestMismatch:
+            # One damaged record does not make the others unreadable; nothing is concluded from no bytes.
+            return Record(key, b"", DAMAGED)
