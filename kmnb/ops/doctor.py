@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,7 +14,7 @@ from kmnb.core.answers import Answer
 from kmnb.core.display import Card
 from kmnb.core.metadata import Capability
 from kmnb.core.registry import State, record_key
-from kmnb.errors import KmnbError
+from kmnb.errors import DigestMismatch, KmnbError, VersionConflict
 from kmnb.ops.context import Context
 from kmnb.ops.foreign import foreign_coordinator
 from kmnb.ops.holds import list_holds
@@ -28,6 +29,8 @@ FAULTS_MAX = 200
 """Most versions of a peer's store that are looked at."""
 DAMAGED_MAX = 10
 """Most damaged records that are named."""
+SET_ASIDE = "set-aside"
+"""First segment of the records that keep what damaged ones held."""
 _SET_ASIDE = "Set them aside with kmnb doctor --fix: they are kept, and their threads count as just seen."
 _MOVE = "Copy them to a store in the layout of kmnb with kmnb migrate."
 
@@ -80,7 +83,19 @@ async def _set_aside(context: Context) -> None:
     with contextlib.suppress(KmnbError, OSError, TimeoutError):
         for thread in [thread async for thread in list_threads(context)]:
             if thread.state is State.UNREADABLE:
+                await _keep_value(context, record_key(thread.namespace, thread.crew, thread.thread))
                 await touch_thread(context, thread.thread, reopen=True, own=False)
+
+
+async def _keep_value(context: Context, key: str) -> None:
+    """Keep what a damaged record holds; where its bytes cannot even be read, the store keeps its file."""
+    try:
+        record = await context.backend.records.get(key)
+    except DigestMismatch:
+        return
+    copy = f"{SET_ASIDE}/{hashlib.sha256(key.encode() + record.value).hexdigest()}"
+    with contextlib.suppress(VersionConflict):
+        await context.backend.records.put(copy, record.value, expected=None)
 
 
 async def _all(context: Context) -> AsyncIterator[Finding]:

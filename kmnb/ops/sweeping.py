@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from kmnb.core.keys import crew_prefix
 from kmnb.core.references import read_time
 from kmnb.core.report import Failure, Report
-from kmnb.errors import ArtifactNotFound, KmnbError, VersionConflict
+from kmnb.errors import ArtifactNotFound, DigestMismatch, KmnbError, VersionConflict
 from kmnb.ops.context import Context
 from kmnb.ops.holders import holder_name
 from kmnb.ops.leftovers import collect_leftovers, collect_store, find_leftovers
@@ -112,6 +112,10 @@ async def read_mark(context: Context) -> tuple[Mark, str | None]:
         record = await context.backend.records.get(_mark_key(context))
     except ArtifactNotFound:
         return Mark(), None
+    except DigestMismatch:
+        key = _mark_key(context)
+        found = [record.revision async for record in context.backend.records.list(key) if record.key == key]
+        return Mark(), found[0] if found else None
     try:
         value = json.loads(record.value)
     except ValueError:

@@ -45,6 +45,22 @@ def test_what_cannot_be_looked_at_is_a_finding_too(ws: Workspace, monkeypatch: p
 def test_a_damaged_registry_entry_is_found(ws: Workspace) -> None:
     run(ws.context.backend.records.put(f"threads/{ws.namespace}/pilot/bad", b"{", expected=None))
     assert findings(ws)["registry"].status == "warning"
+    assert findings(ws, fix=True)["registry"].status == "ok"
+    kept = [record.value for record in run(all_records(ws, "set-aside"))]
+    assert b"{" in kept
+
+
+async def all_records(ws: Workspace, prefix: str) -> list[Any]:
+    return [record async for record in ws.context.backend.records.list(prefix)]
+
+
+def test_a_damaged_record_of_the_last_sweep_ends_no_sweeps(tmp_path: Path, names: dict[str, str]) -> None:
+    with kmnb.connect(f"file://{tmp_path}", config={"sweep_on_connect": False}, **names) as ws:
+        assert run(sweep_if_due(ws.context)) is not None
+        (file,) = (path for path in (tmp_path / "records" / "sweeps").rglob("*@"))
+        file.write_bytes(b"bad")
+        assert run(sweep_if_due(ws.context)) is not None
+        assert run(sweep_if_due(ws.context)) is None
 
 
 def test_a_damaged_record_concerns_its_own_thread_and_is_set_aside(tmp_path: Path, names: dict[str, str]) -> None:
