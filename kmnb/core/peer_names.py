@@ -41,15 +41,18 @@ def check_bucket_place(address: NamedAddress, *, layout: str) -> None:
     Agent Mesh strips the outer slashes of an application; they are passed over.
 
     Raises:
-        KeySyntaxError: An application, user or session with a slash, a session named ``user``, an application of
-            slashes only, a part that no path of a bucket can have, or a file name whose stored form is another path.
+        KeySyntaxError: A user or session with a slash, in the kit's layout an application with one too, a session
+            named ``user``, an application of slashes only, a part that no path of a bucket can have, or a file name
+            whose stored form is another path.
     """
     is_mesh = layout == "agent-mesh"
-    app = address.app.strip("/") if is_mesh else address.app
-    for what, value in (("app", app), ("user", address.user), ("session", address.session or "-")):
+    # Objects of Agent Mesh tell whose they are, and its examples have a namespace with a slash.
+    apps = address.app.strip("/").split("/") if is_mesh else [address.app]
+    some = [*(("app", part) for part in apps), ("user", address.user), ("session", address.session or "-")]
+    for what, value in some:
         if "/" in value:
             raise _refused(what, value, layout, reason="a slash in it would be read as another scope, not kept apart")
-        if value in (".", "..") or _CONTROL.search(value):
+        if value in ("", ".", "..") or _CONTROL.search(value):
             raise _refused(what, value, layout, reason="no path of a bucket can have it")
     for part in address.filename.split("/"):
         _check_stored(part, normal_name(part) if is_mesh else part, layout=layout)
@@ -189,6 +192,12 @@ def is_of(told: Mapping[str, str], address: NamedAddress) -> bool:
     user, session = told.get("user_id"), told.get("session_id")
     if user is None or session is None:
         return "/" not in address.filename
+    name = told.get("original_filename")
+    if name is not None and "/" in address.app.strip("/") + address.filename:
+        # Several scopes share such a path; then the name has to agree as well.
+        names = (address.name, normal_name(address.name), address.filename, normal_name(address.filename))
+        if name not in (*names, *map(header_text, names)):
+            return False
     mine = user in (address.user, header_text(address.user))
     # The peer writes the session of the writer beside a file of the user.
     return mine and (address.session is None or session in (address.session, header_text(address.session)))

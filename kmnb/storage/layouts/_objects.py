@@ -57,13 +57,11 @@ class ObjectShelf:
             raise KeySyntaxError(f"artifact {address.name!a:.80}", f"its path has more than {PATH_MAX_BYTES} bytes")
 
     def warnings(self, app: str) -> list[str]:
-        """Tell of an application that this layout refuses."""
+        """Tell of an application that the peer cannot list, or that this layout refuses."""
         if "/" not in (app.strip("/") if self._is_mesh else app):
             return []
-        return [
-            f"namespace {app!a:.200}: with a slash in it the peer finds no version and overwrites version 0, and other"
-            " scopes share its paths; it is refused"
-        ]
+        fate = "the peer finds no version and overwrites version 0" if self._is_mesh else "it is refused"
+        return [f"namespace {app!a:.200}: with a slash in it other scopes share its paths; {fate}"]
 
     def _folder(self, app: str, user: str, session: str | None) -> str:
         return self._prefix + bucket_folder(app, user, session, is_mesh=self._is_mesh)
@@ -102,13 +100,13 @@ class ObjectShelf:
             if not name or (place.session is None and not self._is_mesh and name == rest):
                 return None
         address = NamedAddress(place.app, place.user, place.session, name)
-        if "/" in name and not await self._speaks(found, address):
+        if not await self._speaks(found, address):
             return None
         return Slot(address, int(number), found.size, found.modified)
 
     async def _speaks(self, found: Found, address: NamedAddress) -> bool:
         """Ask an object whose path could be that of two names which of them it is."""
-        if not self._is_mesh:
+        if not self._is_mesh or "/" not in address.app.strip("/") + address.filename:
             return True
         try:
             return is_of((await self._bucket.head(found.path, thing="artifact")).attributes, address)
@@ -125,7 +123,7 @@ class ObjectShelf:
             address = read_bucket_path(start.split("/"), is_mesh=self._is_mesh)
         elif is_number(number) and app is not None:
             address = read_inside_app(app, start, is_mesh=self._is_mesh)
-            if address is not None and "/" in address.filename and not await self._speaks(found, address):
+            if address is not None and not await self._speaks(found, address):
                 address = None
         if address is None and is_number(number) and self._is_mesh:
             address = await self._by_headers(found, start)
@@ -200,8 +198,14 @@ class ObjectShelf:
         await self._bucket.upload(path, source, thing=thing, metadata=kept[MARK], attributes=kept)
 
     async def delete(self, address: NamedAddress, version: int) -> None:
-        """Remove a version; see ``Shelf.delete``."""
-        await self._bucket.delete(self._path(address, version), thing=f"artifact {address.name!a:.200}")
+        """Remove a version, and never that of another scope under the same path; see ``Shelf.delete``."""
+        path, thing = self._path(address, version), f"artifact {address.name!a:.200}"
+        try:
+            if self._is_mesh and not is_of((await self._bucket.head(path, thing=thing)).attributes, address):
+                return
+        except ArtifactNotFound:
+            return
+        await self._bucket.delete(path, thing=thing)
 
 
 def _identity(found: Found) -> str:
