@@ -25,7 +25,15 @@ def holder_name() -> str:
 
 @cache
 def _name(process: int) -> str:
-    return f"{socket.gethostname()}:{_boot()}:{process}:{_started(process)}"
+    return f"{socket.gethostname()}:{_start()}:{process}:{_started(process)}"
+
+
+def _start() -> str:
+    """Name this start of the machine and the namespace of process numbers: containers may share all but that."""
+    try:
+        return f"{_boot()}.{os.stat('/proc/self/ns/pid').st_ino}"
+    except OSError:
+        return f"{_boot()}.unknown"
 
 
 @cache
@@ -69,11 +77,11 @@ def is_dead(holder: str) -> bool:
 
 
 def _on_this_machine(holder: str) -> tuple[int | None, str]:
-    """Give the number of a holder's process and its start; None for another machine, or another start of this one."""
+    """Give the number of a holder's process and its start; None for another machine, start or namespace."""
     host, _, rest = holder.partition(":")
     boot, _, rest = rest.partition(":")
     process, _, started = rest.partition(":")
-    known = (host, boot) == (socket.gethostname(), _boot()) and process.isascii() and process.isdigit() and started
+    known = (host, boot) == (socket.gethostname(), _start()) and process.isascii() and process.isdigit() and started
     return (int(process), started) if known else (None, "")
 
 

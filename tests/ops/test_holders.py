@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import kmnb
-from kmnb.ops.holders import holder_name, is_dead, is_running
+from kmnb.ops.holders import _started, holder_name, is_dead, is_running
 
 SHORT = {"sweep_on_connect": False, "lease_seconds": 1, "grace_seconds": 0}
 
@@ -84,3 +84,13 @@ def wait_for_lapse(ws: Any) -> None:
     while [str(thread.state) for thread in ws.threads()] != ["lapsed"]:
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_nobody_of_another_namespace_of_process_numbers_is_judged_by_its_number() -> None:
+    host, start, _, _ = holder_name().split(":")
+    boot, _, namespace = start.partition(".")
+    assert namespace.isdigit()
+    assert is_dead(f"{host}:{start}:{2**22 + 1}:7")
+    for other in (f"{boot}.1", boot):
+        assert not is_dead(f"{host}:{other}:{2**22 + 1}:7")
+        assert not is_running(f"{host}:{other}:1:{_started(1)}")
