@@ -14,7 +14,7 @@ from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.errors import BadRequest
 from kmnb.storage._digest import RunningDigest
 from kmnb.storage._protocols import Attributes, Progress, Source
-from kmnb.storage._threads import in_thread, in_thread_detached
+from kmnb.storage._threads import in_source, in_thread
 
 Block: TypeAlias = bytes | memoryview
 
@@ -107,11 +107,11 @@ async def _walk(source: object, size: int) -> AsyncGenerator[Block, None]:
             await in_thread(file.close)
     elif callable(getattr(source, "read", None)):
         # What belongs to the caller may wait for ever: a cancelled put does not wait with it.
-        async for block in _read(cast("BinaryIO", source), size, call=in_thread_detached):
+        async for block in _read(cast("BinaryIO", source), size, call=in_source):
             yield block
     elif isinstance(source, Iterable) and not isinstance(source, str):
         items, join_bytes = iter(source), JOIN_FIRST_BYTES
-        while some := await in_thread_detached(partial(_some, items, join_bytes)):
+        while some := await in_source(partial(_some, items, join_bytes)):
             join_bytes = min(2 * join_bytes, JOIN_BYTES)
             for item in some:
                 for block in _cut(item, size):

@@ -20,10 +20,13 @@ T = TypeVar("T")
 
 MAX_THREADS = 32
 """Most calls under way at once; further ones wait their turn."""
+SOURCES_MAX = 1_000
+"""Most sources of callers that are read at once. Each may wait for as long as it likes, and for calls of a store."""
 
 
 class _Pool:
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self.most = most
         self.ready = threading.Condition()
         self.calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         self.threads = self.idle = 0
@@ -32,7 +35,7 @@ class _Pool:
         future: Future[T] = Future()
         with self.ready:
             self.calls.append((call, future))
-            if self.idle >= len(self.calls) or self.threads >= MAX_THREADS:
+            if self.idle >= len(self.calls) or self.threads >= self.most:
                 self.ready.notify()
                 return future
             self.threads += 1
@@ -56,12 +59,12 @@ class _Pool:
             del call, future
 
 
-_pool = _Pool()
+_pool, _sources = _Pool(MAX_THREADS), _Pool(SOURCES_MAX)
 
 
 def _after_fork() -> None:
-    global _pool  # noqa: PLW0603 - the parent's threads do not exist in the child
-    _pool = _Pool()
+    global _pool, _sources
+    _pool, _sources = _Pool(MAX_THREADS), _Pool(SOURCES_MAX)
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -115,3 +118,11 @@ async def in_thread_detached(call: Callable[[], T]) -> T:
         What the call returned.
     """
     return await asyncio.wrap_future(_pool.submit(call))
+
+
+async def in_source(call: Callable[[], T]) -> T:
+    """Read from an iterator or a file of the caller; when cancelled, leave it to end by itself.
+
+    Its threads are no others' threads: a source may wait for ever, or for the very store that it is put into.
+    """
+    return await asyncio.wrap_future(_sources.submit(call))

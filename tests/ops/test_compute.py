@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import kmnb
 from kmnb import contract
+from kmnb.core.receipt import listed_numbers
 from kmnb.errors import BadRequest, SandboxUnavailable
 
 COUNT = """
@@ -95,6 +97,14 @@ def test_verifying_puts_back_what_a_program_listed_and_did_not_open(ws: Any) -> 
     assert ws.verify(receipt).status == "verified"
     ws.delete(two[0])
     assert ws.verify(receipt).status == "cannot-verify"
+
+
+def test_a_receipt_that_lists_other_numbers_than_were_printed_differs(ws: Any) -> None:
+    receipt = ws.run("print(41)", artifacts=[]).receipt
+    forged = replace(receipt, digest="", numbers=listed_numbers("43")[0])
+    assert ws.verify(receipt).status == "verified"
+    assert ws.verify(forged).status == "differs"
+    assert "numbers" in ws.verify(forged).reason
 
 
 def test_a_program_that_gives_something_else_each_time_differs(ws: Any) -> None:
