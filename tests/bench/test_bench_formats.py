@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import itertools
 import json
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
+import nats
 import pytest
 
 import kmnb
@@ -17,7 +20,8 @@ from kmnb.core.records import Dialect
 from kmnb.formats._inspect import Inspector
 from kmnb.formats.csv import FORMAT
 from kmnb.ops.workspace import Workspace
-from tests.bench.measure import ROUNDS, sized
+from kmnb.testing._nats import NatsServer
+from tests.bench.measure import ROUNDS, in_turn_async, sized
 
 MIB = 1 << 20
 INSPECTED, SPILLED = 32 * MIB, 64 * MIB
@@ -110,9 +114,37 @@ def test_a_spill_beside_a_bare_put(kind: str, ws: Workspace, figure: Callable[..
     figure(f"spill of {size:.0f} MiB of {kind} over a bare put, {where}", over, "%", budget="≤ 25 %", peer=peer)
 
 
-def test_cutting_rows_beside_pandas(figure: Callable[..., None]) -> None:
-    import io
+@pytest.mark.parametrize("kind", CONTENTS)
+def test_a_spill_beside_a_put_of_nats_py(kind: str, figure: Callable[..., None]) -> None:
+    """The whole spill beside what a put costs without kmnb, in turn, at one server."""
+    content, numbers = CONTENTS[kind](sized(SPILLED)), itertools.count()
+    server = NatsServer()
+    try:
+        taken = run(_spills_beside_puts(server.url, content, numbers))
+    finally:
+        server.close()
+    peer = f"nats-py put {1000 * taken['theirs'] / (len(content) / MIB):.2f} ms/MiB"
+    over = 100 * (taken["ours"] / taken["theirs"] - 1)
+    figure(f"spill of {len(content) / MIB:.0f} MiB of {kind} over a put by nats-py", over, "%", peer=peer)
 
+
+async def _spills_beside_puts(url: str, content: bytes, numbers: Iterator[int]) -> dict[str, float]:
+    settings = {"sweep_on_connect": False}
+    async with await kmnb.connect_async(url, thread="t", agent="a", config=settings) as ws:
+        connection = await nats.connect(url)
+        area: Any = ws.context.backend.discussions
+        bucket = await connection.jetstream().object_store(area.bucket.name)
+
+        async def theirs() -> None:
+            await bucket.put(f"bare/t/c/d/x-{next(numbers)}", io.BytesIO(content))
+
+        try:
+            return await in_turn_async({"ours": lambda: ws.put_async(content, tool="x"), "theirs": theirs})
+        finally:
+            await connection.close()
+
+
+def test_cutting_rows_beside_pandas(figure: Callable[..., None]) -> None:
     import pandas as pd
 
     content = CONTENTS["CSV"](sized(INSPECTED))
