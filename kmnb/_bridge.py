@@ -168,11 +168,13 @@ def run(coroutine: Coroutine[Any, Any, T], wait: Callable[[concurrent.futures.Fu
     try:
         (wait or patience or id)(job.outcome)
         return job.outcome.result()  # type: ignore[no-any-return]
-    except BaseException:
+    except BaseException as error:
         if not job.outcome.done():
             job.cancel()
             with contextlib.suppress(BaseException):
                 job.outcome.exception(timeout=GRACE_SECONDS)
+            # Where in our waiting an interrupt came says nothing, and takes a notebook a while to show.
+            error.__traceback__ = None
         raise
 
 

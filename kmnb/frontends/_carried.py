@@ -26,6 +26,8 @@ def carry_receipts(shell: Any) -> Callable[[], None]:
 
     def undo() -> None:
         for module, name, earlier in before:
+            if formatter.for_type_by_name(module, name) is not _with_receipt:
+                continue  # somebody else has put something in its place
             formatter.pop(f"{module}.{name}", None)
             if earlier is not None:
                 formatter.for_type_by_name(module, name, earlier)

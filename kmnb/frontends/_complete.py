@@ -10,7 +10,7 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, TimeoutError
 from typing import Any
 
@@ -26,34 +26,63 @@ NAMES_MAX = 500
 """Most names of artifacts that are kept for completion."""
 
 _MAGIC = re.compile(r"(?:\s*[\w.\[\], ]+=)?\s*(%{1,2}artifact|%%compute)\s(.*)$", re.DOTALL)
+_OPENED = re.compile(r"\{\{(\w*)$")
 _REFS = ("ref", "refs", "with")
 
 
 class Names:
-    """Keys of the workspace's thread, as of a moment ago."""
+    """What there is to name in a notebook, as of a moment ago.
+
+    Args:
+        magics: The magics whose lines are completed.
+    """
 
     def __init__(self, magics: Any) -> None:
         self._magics = magics
+        self._keys, self._filenames = _Listing(_keys_of), _Listing(_filenames_of)
+
+    def __call__(self) -> tuple[str, ...]:
+        """Give the references that are known by now: variables that hold a handle, then keys."""
+        return (*self._handles(), *self._keys.known(self._magics.known_workspace()))
+
+    def filenames(self) -> tuple[str, ...]:
+        """Give the named artifacts that are known by now."""
+        return self._filenames.known(self._magics.known_workspace())
+
+    def variables(self) -> tuple[str, ...]:
+        """Give the variables that a person made."""
+        shell = self._magics.shell
+        return tuple(name for name in list(shell.user_ns) if name[:1] != "_" and name not in shell.user_ns_hidden)
+
+    def _handles(self) -> Iterator[str]:
+        # Without that module nobody holds a handle; a completion must not load it.
+        if (module := sys.modules.get("kmnb.ops.handle")) is not None:
+            for name, value in list(self._magics.shell.user_ns.items()):
+                # What a spill gave stands for what it stored.
+                spilled = getattr(value, "artifact", None) if type(value).__module__ == "kmnb.ops.spill" else None
+                if name[:1] != "_" and isinstance(value if spilled is None else spilled, module.Artifact):
+                    yield name
+
+
+class _Listing:
+    """One listing of a store that is renewed in the background.
+
+    Args:
+        listed: Lists a workspace.
+    """
+
+    def __init__(self, listed: Callable[[Any], Coroutine[Any, Any, tuple[str, ...]]]) -> None:
+        self._listed = listed
         self._names: tuple[str, ...] = ()
         self._since = 0.0
         self._pending: Future[tuple[str, ...]] | None = None
 
-    def __call__(self) -> tuple[str, ...]:
-        """Give the names that are known by now: variables that hold a handle, then keys."""
-        return (*self._variables(), *self._keys())
-
-    def _variables(self) -> Iterator[str]:
-        # Without that module nobody holds a handle; a completion must not load it.
-        if (module := sys.modules.get("kmnb.ops.handle")) is not None:
-            known = self._magics.shell.user_ns
-            yield from (name for name, it in known.items() if isinstance(it, module.Artifact) and name[:1] != "_")
-
-    def _keys(self) -> tuple[str, ...]:
-        workspace = self._magics.known_workspace()
+    def known(self, workspace: Any) -> tuple[str, ...]:
+        """Give the names that are known by now; None as a workspace has none."""
         if workspace is None:
             return ()
         if self._pending is None and time.monotonic() - self._since > FRESH_SECONDS:
-            self._pending = _bridge.start(_listed(workspace))
+            self._pending = _bridge.start(self._listed(workspace))
         if self._pending is not None:
             self._collect(self._pending)
         return self._names
@@ -70,7 +99,11 @@ class Names:
         self._pending, self._since = None, time.monotonic()
 
 
-async def _listed(workspace: Any) -> tuple[str, ...]:
+async def _filenames_of(workspace: Any) -> tuple[str, ...]:
+    return tuple((await workspace.filenames_async())[:NAMES_MAX])
+
+
+async def _keys_of(workspace: Any) -> tuple[str, ...]:
     names: list[str] = []
     walk = workspace.list_async("")
     try:
@@ -100,8 +133,21 @@ def answer(context: Any, magics: Any) -> dict[str, Any]:
     from IPython.core.completer import SimpleCompletion
 
     fragment, texts = found
-    shown = [SimpleCompletion(text=text, type="kmnb") for text in texts]
-    return {"completions": shown, "suppress": True, "ordered": True, "matched_fragment": fragment}
+    shown = _Only(SimpleCompletion(text=text, type="kmnb") for text in texts)
+    # Where nothing of ours fits, the name of a file may.
+    others = set() if texts else {"IPCompleter.file_matcher"}
+    told = {"completions": shown, "suppress": True, "do_not_suppress": others}
+    return told | {"ordered": True, "matched_fragment": fragment}
+
+
+class _Only(list[Any]):
+    """Completions that no other matcher adds to, also where there are none: IPython asks for their number first.
+
+    Python's completions would be wrong in our lines, and looking for them takes a second.
+    """
+
+    def __len__(self) -> int:
+        return max(super().__len__(), 1)
 
 
 def matches(line: str, names: Any, *, first_line: bool = True) -> tuple[str, list[str]] | None:
@@ -109,7 +155,7 @@ def matches(line: str, names: Any, *, first_line: bool = True) -> tuple[str, lis
 
     Args:
         line: The line up to the cursor.
-        names: Called for the names of artifacts.
+        names: Gives the names there are; see :class:`Names`.
         first_line: Whether it is the first line of its cell; cell magics begin nowhere else.
 
     Returns:
@@ -121,31 +167,43 @@ def matches(line: str, names: Any, *, first_line: bool = True) -> tuple[str, lis
     sign, rest = found.groups()
     if sign.startswith("%%") and (not first_line or line[:2] != "%%"):
         return None
+    words, fragment = _split(rest)
+    if (opened := _OPENED.search(fragment)) is not None:
+        before = fragment[: opened.start()]
+        return fragment, [f"{before}{{{{{name}}}}}" for name in names.variables() if name.startswith(opened[1])]
     if sign == "%%compute":
         from kmnb.frontends._magic_forms import compute_form
 
-        return _offer(*_split(rest), form=compute_form(), names=names)
-    words, fragment = _split(rest)
-    if not words:
-        from kmnb.ops.commands import commands
-
-        return fragment, [name for name in commands() if name.startswith(fragment)]
-    form = _form(words[0])
+        return _offer(words, fragment, form=compute_form(), names=names)
+    if not words or words == ["help"]:
+        return fragment, [name for name in _commands(sign) if name.startswith(fragment)]
+    form = _form(sign, words[0])
     return (fragment, []) if form is None else _offer(words[1:], fragment, form=form, names=names)
 
 
-def _form(name: str) -> Form | None:
-    from kmnb.frontends._magic_forms import artifact_form
+def _commands(sign: str) -> Iterator[str]:
+    """Walk the sub-commands; those that take no data take no cell."""
+    from kmnb.ops._command import SOURCE
     from kmnb.ops.commands import commands
 
-    command = commands().get(name)
-    return None if command is None else artifact_form(command)
+    return (name for name, one in commands().items() if sign == "%artifact" or SOURCE in one.operation.params)
+
+
+def _form(sign: str, name: str) -> Form | None:
+    from kmnb.frontends._magic_forms import artifact_form, cell_form
+    from kmnb.ops.commands import find_command
+
+    if name not in _commands(sign):
+        return None
+    return (artifact_form if sign == "%artifact" else cell_form)(find_command(name))
 
 
 def _split(text: str) -> tuple[list[str], str]:
     """Cut the line into finished words and the fragment before the cursor."""
     fragment = "" if text[-1:].isspace() or not text else text.rsplit(maxsplit=1)[-1]
     finished = text[: len(text) - len(fragment)]
+    if fragment[:1] in ("'", '"'):
+        fragment = fragment[1:]
     try:
         return shlex.split(finished), fragment
     except ValueError:
@@ -189,4 +247,12 @@ def _plain(words: list[str], options: dict[str, Param]) -> Iterator[str]:
 
 
 def _values(param: Param, names: Any) -> tuple[str, ...]:
-    return names() if param.name in _REFS else param.choices
+    if param.name in _REFS:
+        return tuple(names())
+    if param.name == "filename":
+        return tuple(names.filenames())
+    if param.name == "language":
+        from kmnb.ops._commands_compute import language_names
+
+        return language_names()
+    return param.choices

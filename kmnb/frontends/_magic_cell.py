@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,10 +22,16 @@ def data_of_cell(shell: Any, cell: str) -> Any:
         A value that is not None; then what the cell printed is printed after all. Otherwise the printed text.
 
     Raises:
-        BadRequest: The cell raised an error, which IPython has shown, or gave nothing.
+        BadRequest: The cell raised an error, which IPython has shown, gave nothing, or awaits inside
+            another cell.
     """
     from IPython.utils.capture import capture_output
 
+    if _waits(shell, cell):
+        raise BadRequest(
+            "%%artifact", "a cell inside a cell cannot await in a kernel",
+            "Await in a cell of its own, then %artifact spill {{name}} --tool NAME.",
+        )  # fmt: skip
     values: list[Any] = []
     with capture_output(display=False) as captured, _displayed_to(shell, values.append):
         result = shell.run_cell(cell, store_history=False)
@@ -39,6 +46,18 @@ def data_of_cell(shell: Any, cell: str) -> Any:
     if value is None:
         raise BadRequest("%%artifact", "the cell gave nothing", "Let it print, or end with an expression.")
     return value
+
+
+def _waits(shell: Any, cell: str) -> bool:
+    """Whether a cell would have to be awaited by the loop that this cell runs on already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    try:
+        return bool(shell.should_run_async(cell, transformed_cell=shell.transform_cell(cell)))
+    except SyntaxError:
+        return False  # running it shows the error
 
 
 @contextmanager

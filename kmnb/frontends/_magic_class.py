@@ -30,7 +30,7 @@ class KmnbMagics(Magics):
     @line_cell_magic
     def artifact(self, line: str, cell: str | None = None) -> Any:
         """List, show, query, store and remove artifacts; ``%artifact --help`` tells the sub-commands."""
-        with self._short():
+        with self._short("%artifact" if cell is None else "%%artifact"):
             from kmnb.frontends._magic_run import run_artifact
 
             return run_artifact(self, line, cell)
@@ -39,7 +39,7 @@ class KmnbMagics(Magics):
     @cell_magic
     def compute(self, line: str, cell: str) -> Any:
         """Run a program over artifacts in the sandbox; ``%%compute --help`` tells the options."""
-        with self._short():
+        with self._short("%%compute"):
             from kmnb.frontends._magic_run import run_compute
 
             return run_compute(self, line, cell)
@@ -77,18 +77,23 @@ class KmnbMagics(Magics):
         self._workspace = self._default = None
 
     @contextmanager
-    def _short(self) -> Iterator[None]:
+    def _short(self, command: str) -> Iterator[None]:
         try:
             yield
         except KmnbError as error:
             if self.short_errors:
-                _shorten(error)
+                _shorten(error, short_text(error))
+            raise
+        except KeyboardInterrupt as stopped:
+            if self.short_errors:
+                # The frames would be those of our own waiting.
+                _shorten(stopped, f"KeyboardInterrupt: {command} was stopped, and with it what it had begun.")
             raise
 
 
-def _shorten(error: Any) -> None:
+def _shorten(error: Any, text: str) -> None:
     """Have IPython show one line in the place of the traceback."""
-    error._render_traceback_ = lambda: [short_text(error)]
+    error._render_traceback_ = lambda: [text]
 
 
 def short_text(error: KmnbError) -> str:

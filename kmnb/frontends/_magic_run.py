@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kmnb import _bridge
-from kmnb.frontends._forms import HelpAsked
+from kmnb.frontends._forms import Form, HelpAsked
 from kmnb.frontends._input import carry_out, read_source
 from kmnb.frontends._magic_forms import artifact_form, artifact_help, cell_form, compute_form
 from kmnb.frontends._magic_line import Line, check_variable
@@ -26,21 +26,26 @@ def _artifact(magics: Any, line: str, cell: str | None) -> Any:
     if not read.words or read.words[0] in ("--help", "-h", "help"):
         raise HelpAsked(artifact_help(read.words[1:]))
     command = find_command(read.words[0])
+    given, name = _parsed(read, artifact_form(command) if cell is None else cell_form(command), read.words[1:])
     if cell is None:
-        given, extra = artifact_form(command).parse(read.words[1:])
-        return _keep(magics, extra, _call(magics, command, read_source(command, read.restore(given))))
+        return _keep(magics, name, _call(magics, command, read_source(command, given)))
     from kmnb.frontends._magic_cell import data_of_cell
 
-    given, extra = cell_form(command).parse(read.words[1:])
-    given = read.restore(given) | {"source": data_of_cell(magics.shell, cell)}
-    return _keep(magics, extra, _call(magics, command, given))
+    given["source"] = data_of_cell(magics.shell, cell)
+    return _keep(magics, name, _call(magics, command, given))
+
+
+def _parsed(read: Line, form: Form, words: list[str]) -> tuple[dict[str, Any], str | None]:
+    """Read a command line; gives the arguments and the variable of the answer, before anything is carried out."""
+    given, extra = form.parse(words)
+    return read.restore(given, form.operation), check_variable(extra["out"])
 
 
 def run_compute(magics: Any, line: str, cell: str) -> Any:
     """Carry out ``%%compute``; its outcome is shown also where it goes to a variable."""
     try:
         read = Line(line, magics.shell.user_ns, "%%compute")
-        given, extra = compute_form().parse(read.words)
+        given, name = _parsed(read, compute_form(), read.words)
     except HelpAsked as asked:
         print(asked.args[0])
         return None
@@ -48,9 +53,9 @@ def run_compute(magics: Any, line: str, cell: str) -> Any:
     from kmnb.ops._commands_compute import compute
 
     live = live_for(magics.shell)
-    given = read.restore(given) | {"source": cell, "on_output": live.take if live else None}
+    given = given | {"source": cell, "on_output": live.take if live else None}
     outcome = _bridge.run(compute(magics.workspace(), given), live.wait if live else None)
-    _keep(magics, extra, outcome)
+    _keep(magics, name, outcome)
     return outcome
 
 
@@ -60,8 +65,7 @@ def _call(magics: Any, command: Command, given: dict[str, Any]) -> Any:
     return _bridge.run(carry_out(command, magics.workspace(), given))
 
 
-def _keep(magics: Any, extra: dict[str, Any], answer: Any) -> Any:
-    name = check_variable(extra["out"])
+def _keep(magics: Any, name: str | None, answer: Any) -> Any:
     if name is None:
         return answer
     magics.shell.user_ns[name] = answer

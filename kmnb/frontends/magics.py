@@ -24,6 +24,7 @@ class _Loaded(NamedTuple):
     before: dict[tuple[str, str], Any]
     registered: Any
     patience: Any
+    own_patience: Any
     receipts: Any
 
 
@@ -47,8 +48,9 @@ def load(shell: Any) -> None:
     manager.register(magics)
     matcher = _matcher(magics)
     shell.Completer.custom_matchers.append(matcher)
-    _loaded[shell] = _Loaded(magics, matcher, before, registered, _bridge.patience, carry_receipts(shell))
-    _bridge.patience = _patience(shell)
+    earlier, patience = _bridge.patience, _patience(shell)
+    _loaded[shell] = _Loaded(magics, matcher, before, registered, earlier, patience, carry_receipts(shell))
+    _bridge.patience = patience
 
 
 def unload(shell: Any) -> None:
@@ -62,14 +64,18 @@ def unload(shell: Any) -> None:
         return
     manager = shell.magics_manager
     for (kind, name), magic in state.before.items():
-        _restore(manager.magics[kind], name, magic)
-    _restore(manager.registry, type(state.magics).__name__, state.registered)
+        # What somebody else has put in our place since is theirs.
+        if getattr(manager.magics[kind].get(name), "__self__", None) is state.magics:
+            _restore(manager.magics[kind], name, magic)
+    if manager.registry.get(type(state.magics).__name__) is state.magics:
+        _restore(manager.registry, type(state.magics).__name__, state.registered)
     for group, member in ((shell.configurables, state.magics), (shell.Completer.custom_matchers, state.matcher)):
         if any(found is member for found in group):
             group.remove(member)
     state.magics.let_go()
     state.receipts()
-    _bridge.patience = state.patience
+    if _bridge.patience is state.own_patience:
+        _bridge.patience = state.patience
 
 
 def _matcher(magics: Any) -> Any:

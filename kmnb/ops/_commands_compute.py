@@ -11,6 +11,15 @@ from kmnb.core.describe import Param
 from kmnb.ops._command import PROGRAM, RECEIPT, command, word
 
 LANGUAGE = Param("language", "text", "Language of the program.", default="python", positional=True)
+
+
+def language_names() -> tuple[str, ...]:
+    """Names of the languages that a program may have."""
+    from kmnb.sandbox._languages import languages
+
+    return languages()
+
+
 LEVEL = Param("level", "integer", "Isolation that is required: 3, 2, 1 or 0.", minimum=0)
 OPTIONS = (
     Param(

@@ -14,13 +14,62 @@ from kmnb.frontends._complete import Names, matches
 KEYS = ("default/nocrew/t/a/pods-0", "default/nocrew/t/a/log-0")
 
 
+class Known:
+    """What a notebook could name."""
+
+    def __call__(self):
+        return KEYS
+
+    def filenames(self):
+        return ("report.csv", "user:notes.md")
+
+    def variables(self):
+        return ("art", "rows")
+
+
 def offered(line, **options):
-    return matches(line, lambda: KEYS, **options)
+    return matches(line, Known(), **options)
 
 
-@pytest.mark.parametrize("line", ["%artifact he", "  %artifact he", "a = %artifact he", "%%artifact he"])
+@pytest.mark.parametrize("line", ["%artifact he", "  %artifact he", "a = %artifact he", "%artifact help he"])
 def test_sub_commands(line):
     assert offered(line) == ("he", ["head"])
+
+
+def test_a_cell_is_offered_what_takes_a_cell():
+    assert offered("%%artifact ") == ("", ["spill", "put", "save", "append"])
+    assert offered("%%artifact he") == ("he", [])
+    assert offered("%%artifact spill --so") == ("--so", [])
+    assert offered("%artifact spill --so") == ("--so", ["--source"])
+
+
+def test_languages_names_of_named_artifacts_and_variables():
+    assert offered("%%compute ") == ("", ["bash", "python"])
+    assert offered("%%compute --language=p") == ("p", ["python"])
+    assert offered("%artifact load re") == ("re", ["report.csv"])
+    assert offered("%artifact put {{ro") == ("{{ro", ["{{rows}}"])
+    assert offered("%artifact grep K --max={{a") == ("--max={{a", ["--max={{art}}"])
+
+
+def test_an_open_quotation_is_no_part_of_a_name():
+    assert offered("%artifact head 'default/nocrew/t/a/p") == ("default/nocrew/t/a/p", [KEYS[0]])
+
+
+@pytest.mark.parametrize("line", ["%artifact nosuch --", "%%compute --session ", "%artifact select K a", "%artifact "])
+def test_no_other_completion_stands_among_ours(shell, line):
+    from IPython.core.completer import provisionalcompleter
+
+    def forbidden(context):
+        raise AssertionError("another matcher was asked")
+
+    forbidden.matcher_api_version, forbidden.matcher_identifier = 2, "forbidden"
+    shell.Completer.custom_matchers.append(forbidden)
+    try:
+        with provisionalcompleter():
+            texts = [found.text for found in shell.Completer.completions(line, len(line))]
+    finally:
+        shell.Completer.custom_matchers.remove(forbidden)
+    assert not {"abs", "and", "%page"} & set(texts)
 
 
 def test_options_are_offered_after_dashes_and_names_before():
@@ -58,7 +107,8 @@ def test_an_unknown_sub_command_has_nothing_to_offer():
 
 def of(known_workspace, **variables):
     """Names over a workspace and the variables of a notebook."""
-    return Names(SimpleNamespace(known_workspace=known_workspace, shell=SimpleNamespace(user_ns=variables)))
+    shell = SimpleNamespace(user_ns=variables, user_ns_hidden={})
+    return Names(SimpleNamespace(known_workspace=known_workspace, shell=shell))
 
 
 class Slow:
@@ -107,6 +157,14 @@ def test_a_store_that_fails_offers_no_names_and_no_error():
 
 def test_variables_that_hold_a_handle_are_offered():
     with kmnb.connect("memory://", thread="t") as ws:
-        names = of(lambda: None, art=ws.put("a", tool="t"), number=1, _hidden=ws.put("b", tool="t"))
+        names = of(
+            lambda: None,
+            art=ws.put("a", tool="t"),
+            number=1,
+            _hidden=ws.put("b", tool="t"),
+            large=ws.spill("x" * 5000, tool="t"),
+            small=ws.spill("x", tool="t"),
+        )
         assert matches("%artifact head a", names) == ("a", ["art"])
-        assert names() == ("art",)
+        assert names() == ("art", "large")
+        assert names.variables() == ("art", "number", "large", "small")

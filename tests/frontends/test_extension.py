@@ -43,6 +43,30 @@ def test_unloading_puts_back_what_was_there_before(shell):
     assert state(shell) == before
 
 
+def test_unloading_leaves_what_others_have_put_in_our_place(shell):
+    from kmnb import _bridge
+    from kmnb.core.outcome import Outcome
+
+    def theirs(*arguments):
+        return "theirs"
+
+    shell.register_magic_function(theirs, "line", "artifact")
+    printers = shell.display_formatter.mimebundle_formatter
+    printers.for_type(Outcome, theirs)
+    before, _bridge.patience = _bridge.patience, theirs
+    try:
+        shell.run_line_magic("unload_ext", "kmnb")
+        assert _bridge.patience is theirs
+    finally:
+        _bridge.patience = before
+        shell.run_line_magic("load_ext", "kmnb")
+    shell.run_line_magic("unload_ext", "kmnb")
+    assert shell.run_line_magic("artifact", "") == "theirs"
+    assert "artifact" not in shell.magics_manager.magics["cell"]
+    assert printers.pop(Outcome) is theirs
+    _bridge.patience = None
+
+
 def test_loading_imports_no_store_no_widget_and_no_sip():
     program = """
 import sys

@@ -26,8 +26,8 @@ KEY = "default/nocrew/default/ada/rows-0"
 LISTED = """
 magics = get_ipython().magics_manager.registry["KmnbMagics"]
 magics.names()
-if magics.names._pending is not None:
-    magics.names._pending.result(60)
+if magics.names._keys._pending is not None:
+    magics.names._keys._pending.result(60)
 """
 
 
@@ -95,3 +95,54 @@ def test_a_shell_variable_like_text_is_not_expanded(kernel):
 
 def test_async_twins_work_under_top_level_await(kernel):
     assert kernel.text("got = await art.head_async(1); print(got.values)") == "['row 0']\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "command"),
+    [
+        ("%%compute\nprint('begun', flush=True)\nimport time\ntime.sleep(60)", "%%compute"),
+        ("%artifact put {{endless}} --tool slow", "%artifact"),
+    ],
+)
+def test_an_interrupted_magic_is_one_line(kernel, code, command):
+    kernel.run(
+        "import time\ndef forever():\n    print('begun', flush=True)\n    while True:\n        time.sleep(0.01)\n"
+        "        yield b'x'\nendless = forever()"
+    )
+    # What a program prints is shown at once, except under tests.
+    quiet = "('PYTEST_VERSION', 'PYTEST_CURRENT_TEST', 'KMNB_QUIET')"
+    kernel.run(f"import os\nfor name in {quiet}: os.environ.pop(name, None)")
+    request = kernel.client.execute(code)
+    errors = []
+    for kind, content in kernel.until_idle(request):
+        if "begun" in str(content):
+            kernel.manager.interrupt_kernel()
+        if kind == "error":
+            errors.append(content["traceback"])
+    kernel.run("os.environ['KMNB_QUIET'] = '1'")
+    assert errors == [[f"KeyboardInterrupt: {command} was stopped, and with it what it had begun."]]
+
+
+@pytest.mark.parametrize("line", ["--session {{art}}", "--timeout {{art}}", "--remote {{art}}", "{{art}}"])
+def test_a_handle_in_the_place_of_a_text_is_refused_in_one_line(kernel, line):
+    (error,) = [one for one in kernel.run(f"%%compute {line}\n1", fails=True) if one["kind"] == "error"]
+    assert error["traceback"][0].startswith("BadRequest [bad-request]: "), error["traceback"]
+    assert len(error["traceback"]) == 1
+
+
+def test_a_variable_that_cannot_be_is_refused_before_anything_is_done(kernel):
+    kernel.run("data = 'some text'")
+    kernel.run("%artifact put {{data}} --tool unwanted --out 1a", fails=True)
+    assert "unwanted" not in kernel.shown("%artifact ls")["text/plain"]
+
+
+def test_a_cell_that_awaits_is_told_to_await_in_a_cell_of_its_own(kernel):
+    (error,) = [
+        content
+        for content in kernel.run("%%artifact spill --tool t\nawait art.head_async(1)", fails=True)
+        if content["kind"] == "error"
+    ]
+    assert error["traceback"] == [
+        "BadRequest [bad-request]: %%artifact: a cell inside a cell cannot await in a kernel. "
+        "Await in a cell of its own, then %artifact spill {{name}} --tool NAME."
+    ]

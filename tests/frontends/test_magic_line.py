@@ -7,8 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from kmnb.core.describe import Operation, Param
 from kmnb.errors import BadRequest
 from kmnb.frontends._magic_line import Line, check_variable
+
+TAKES = Operation("any", "", tuple(Param(name, "text", "") for name in ("ref", "refs", "with", "source", "tool", "n")))
 
 
 def test_quotes_keep_words_together_and_braces_of_jq_alone():
@@ -29,31 +32,53 @@ def test_a_value_is_never_cut_into_words_nor_read_as_an_option():
     assert Line("grep K {{p}}", {"p": "two words 'and a quote"}, "%artifact").words[-1] == "two words 'and a quote"
 
 
+@pytest.mark.parametrize("text", ["--fixed", "-n 5", "--help", "--"])
+def test_a_value_that_looks_like_an_option_is_a_value(text):
+    from kmnb.frontends._magic_forms import artifact_form
+    from kmnb.ops.commands import find_command
+
+    form = artifact_form(find_command("grep"))
+    line = Line("{{art}} {{p}} --max 5", {"art": object(), "p": text}, "%artifact")
+    given, _ = form.parse(line.words)
+    assert line.restore(given, form.operation)["pattern"] == text
+
+
 def test_objects_come_back_after_the_arguments_were_checked():
     thing = object()
     line = Line("spill {{thing}} --tool t", {"thing": thing}, "%artifact")
-    assert line.restore({"source": line.words[1], "tool": "t", "n": 3}) == {"source": thing, "tool": "t", "n": 3}
+    assert line.restore({"source": line.words[1], "tool": "t", "n": 3}, TAKES) == {"source": thing, "tool": "t", "n": 3}
+
+
+def test_an_object_stands_only_where_one_is_taken():
+    line = Line("head {{thing}} {{thing}}", {"thing": object()}, "%artifact")
+    with pytest.raises(BadRequest, match="tool: must be text, not a variable of type object"):
+        line.restore({"tool": line.words[1]}, TAKES)
+    known = {"size": object()}
+    line = Line("save --metadata {{size}}", known, "%artifact")
+    taken = line.restore({"metadata": line.words[2]}, Operation("save", "", (Param("metadata", "json", ""),)))
+    assert taken == {"metadata": known["size"]}
 
 
 def test_a_source_is_data_where_it_is_a_variable_and_else_a_file():
     line = Line("put {{text}} --tool t", {"text": "abc"}, "%artifact")
-    assert line.restore({"source": "abc"}) == {"source": "abc"}
-    assert line.restore({"source": "a.txt"}) == {"source": Path("a.txt")}
+    assert line.restore({"source": "abc"}, TAKES) == {"source": "abc"}
+    assert line.restore({"source": "a.txt"}, TAKES) == {"source": Path("a.txt")}
 
 
 def test_a_bare_name_of_a_variable_stands_for_an_artifact_only_where_one_is_meant():
     thing = object()
     line = Line("head pods", {"pods": thing, "t": thing}, "%artifact")
-    assert line.restore({"ref": "pods", "tool": "t"}) == {"ref": thing, "tool": "t"}
-    assert line.restore({"refs": ["pods", "a/b"]}) == {"refs": [thing, "a/b"]}
-    assert line.restore({"ref": "absent"}) == {"ref": "absent"}
+    assert line.restore({"ref": "pods", "tool": "t"}, TAKES) == {"ref": thing, "tool": "t"}
+    assert line.restore({"refs": ["pods", "a/b"]}, TAKES) == {"refs": [thing, "a/b"]}
+    assert line.restore({"ref": "absent"}, TAKES) == {"ref": "absent"}
 
 
 def test_what_a_spill_gave_stands_for_what_it_stored():
     stored, inline = SimpleNamespace(artifact=object()), SimpleNamespace(artifact=None)
     line = Line("head pods {{pods}}", {"pods": stored, "small": inline}, "%artifact")
-    assert line.restore({"ref": "pods", "with": [line.words[2]]}) == {"ref": stored.artifact, "with": [stored.artifact]}
-    assert line.restore({"source": line.words[2], "ref": "small"}) == {"source": stored, "ref": inline}
+    found = stored.artifact
+    assert line.restore({"ref": "pods", "with": [line.words[2]]}, TAKES) == {"ref": found, "with": [found]}
+    assert line.restore({"source": line.words[2], "ref": "small"}, TAKES) == {"source": stored, "ref": inline}
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,22 @@ def test_a_cell_that_ends_its_kernel_tells_the_exit_code(pool: Pool) -> None:
     assert cell(pool, "1").ok
 
 
+@pytest.mark.parametrize(
+    ("code", "exit_code", "stderr"),
+    [
+        ("import sys\nsys.exit(3)", 3, ""),
+        ("import sys\nsys.exit(0)", 0, ""),
+        ("raise SystemExit", 0, ""),
+        ("import sys\nsys.exit(None)", 0, ""),
+        ("import sys\nsys.exit(-1)", 255, ""),
+        ("import sys\nsys.exit('no such pod')", 1, "no such pod\n"),
+    ],
+)
+def test_sys_exit_ends_a_cell_as_it_ends_a_program(pool: Pool, code: str, exit_code: int, stderr: str) -> None:
+    outcome = cell(pool, code)
+    assert (outcome.exit_code, outcome.stderr, outcome.reason) == (exit_code, stderr, "exit")
+
+
 def test_a_session_keeps_its_variables_until_it_is_closed(pool: Pool) -> None:
     assert cell(pool, "x = 41", session="s").ok
     outcome = cell(pool, "x + 1", session="s")

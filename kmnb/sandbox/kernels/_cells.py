@@ -80,7 +80,8 @@ async def run_cell(
         pool: Kernels to take from; None is the process's own.
 
     Returns:
-        What it gave. Results of expressions stand in ``stdout`` as text; exit code 1 is an exception in the cell.
+        What it gave. Results of expressions stand in ``stdout`` as text; exit code 1 is an exception in the cell;
+        ``sys.exit()`` counts as in a program.
 
     Raises:
         SandboxUnavailable: No kernel can be had, or not at that level.
@@ -135,7 +136,7 @@ async def _run(
             await running
     seconds = time.monotonic() - begin
     if session is not None and kernel.alive and forced is None:
-        return Ending(0 if cell.status == "ok" else 1, _reason(cell), seconds), await kernel.take_files(output)
+        return Ending(cell.exit_code, _reason(cell), seconds), await kernel.take_files(output)
     died = not kernel.alive
     if session is not None:
         pool.sessions.pop(session, None)
@@ -145,11 +146,11 @@ async def _run(
         return Ending(exit_code_of(ended) or 1, reason_of(exit_code_of(ended), ended["reason"], ""), seconds), notes
     if forced is not None:
         return Ending(-1 if forced == "timeout" else -9, reason_of(-9, forced, ""), seconds), notes
-    return Ending(0 if cell.status == "ok" else 1, _reason(cell), seconds), notes
+    return Ending(cell.exit_code, _reason(cell), seconds), notes
 
 
 def _reason(cell: Cell) -> Reason:
-    return reason_of(0 if cell.status == "ok" else 1, None, cell.outputs[1].text()[0])
+    return reason_of(cell.exit_code, None, cell.outputs[1].text()[0])
 
 
 async def _give_up(pool: Pool, kernel: Kernel, running: asyncio.Future[str], *, session: str | None) -> None:

@@ -35,6 +35,7 @@ RECONNECT_MILLISECONDS = 5
 """How soon a socket of a kernel that begins is tried again; the library's own tenth of a second is most of a start."""
 DISPLAYS_MAX = 100
 """Most rich results of a cell that are kept."""
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -79,6 +80,15 @@ class Cell:
     """Whether the kernel said that nothing more comes."""
     status: str = ""
     """``ok`` or ``error`` once the reply is there."""
+    exit_status: int | None = None
+    """What it gave to ``sys.exit()``; None where it did not end like that."""
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code that a program of the same text has."""
+        if self.status == "ok":
+            return 0
+        return 1 if self.exit_status is None else self.exit_status
 
     @classmethod
     def of(cls, cap_bytes: int, on_output: Output | None, mimes: frozenset[str]) -> Cell:
@@ -183,9 +193,22 @@ def take_output(cell: Cell, kind: str, content: Any) -> None:
         cell.text("stderr" if content.get("name") == "stderr" else "stdout", content["text"])
     elif kind in ("execute_result", "display_data") and isinstance(content.get("data"), dict):
         _take_display(cell, content["data"])
+    elif kind == "error" and content.get("ename") == "SystemExit":
+        _take_exit(cell, str(content.get("evalue", "")))
     elif kind == "error":
         lines = [line for line in _texts(content.get("traceback")) if line] or [str(content.get("ename"))]
         cell.text("stderr", _COLOURS.sub("", "\n".join(lines)) + "\n")
+
+
+def _take_exit(cell: Cell, value: str) -> None:
+    """Take the end by ``sys.exit()`` as Python takes it: a number is the exit code, a text goes to stderr."""
+    if value in ("", "None"):
+        cell.exit_status = 0
+    elif _NUMBER.fullmatch(value):
+        cell.exit_status = int(value) & 255
+    else:
+        cell.exit_status = 1
+        cell.text("stderr", value + "\n")
 
 
 def _take_display(cell: Cell, data: dict[Any, Any]) -> None:

@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import sys
+import warnings
 
 from kmnb.sandbox.inner.job import Job
 from kmnb.sandbox.inner.packages import offer
@@ -77,6 +78,8 @@ def run_kernel(job: Job, sockets: str) -> int:
     config.InteractiveShell.colors = "nocolor"
     app = IPKernelApp.instance(config=config)
     app.initialize([])  # type: ignore[no-untyped-call]
+    # A cell may end with sys.exit() as any program may.
+    warnings.filterwarnings("ignore", message="To exit: use")
     for stream in (sys.stdout, sys.stderr):
         flush_often(stream)
     app.start()  # type: ignore[no-untyped-call]
