@@ -22,6 +22,8 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from kmnb._walk import Walk
+
 T = TypeVar("T")
 S = TypeVar("S")
 P = ParamSpec("P")
@@ -203,44 +205,44 @@ async def bridge(coroutine: Coroutine[Any, Any, T]) -> T:
         if not job.outcome.done():
             job.cancel()
             await asyncio.wait({waiter}, timeout=GRACE_SECONDS)
+        waiter.add_done_callback(lambda late: late.cancelled() or late.exception())  # nobody waits for it any more
         raise
 
 
 def iterate(source: AsyncIterator[T]) -> Iterator[T]:
-    """Walk an async iterator from blocking code, one item at a time; it is closed when the walk ends, also early."""
+    """Walk an async iterator from blocking code, one item at a time; it is closed when the walk ends, also early.
+
+    Raises:
+        StoreError: The walk was begun before a fork, and this is the child; the parent's goes on.
+    """
+    walk = Walk(source)
     try:
         while True:
+            walk.check()
             try:
-                item = run(_next(source))
+                item = run(walk.next())
             except StopAsyncIteration:
                 return
             yield item
     finally:
-        if not sys.is_finalizing():  # a walk that lies in a global outlives the loop
-            run(_close(source))
+        if walk.is_ours and not sys.is_finalizing():  # a walk that lies in a global outlives the loop
+            run(walk.close())
 
 
 async def bridge_iterate(source: AsyncIterator[T]) -> AsyncIterator[T]:
     """Walk an async iterator of kmnb's loop from any loop; see :func:`iterate`."""
+    walk = Walk(source)
     try:
         while True:
+            walk.check()
             try:
-                item = await bridge(_next(source))
+                item = await bridge(walk.next())
             except StopAsyncIteration:
                 return
             yield item
     finally:
-        await bridge(_close(source))
-
-
-async def _next(source: AsyncIterator[T]) -> T:
-    return await source.__anext__()
-
-
-async def _close(source: AsyncIterator[Any]) -> None:
-    close = getattr(source, "aclose", None)
-    if close is not None:
-        await close()
+        if walk.is_ours:
+            await bridge(walk.close())
 
 
 def blocking(method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[S, P], T]:

@@ -188,6 +188,17 @@ class NotSupported(StoreError):
     code = "not-supported"
 
 
+def forked(thing: str, pid: int) -> StoreError:
+    """Give the error for something that was begun before a fork and is asked for in the child.
+
+    Args:
+        thing: What was begun.
+        pid: The process that began it and alone can go on with it.
+    """
+    reason = f"process {pid} began it, from which this one was forked; that one alone can go on with it"
+    return StoreError(thing, reason, "Begin it again in this process", forked=True)
+
+
 class SandboxUnavailable(KmnbError, RuntimeError):
     """The sandbox cannot run anything here; a failing program is an Outcome instead."""
 

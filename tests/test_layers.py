@@ -12,7 +12,8 @@ LEAVES = {"errors", "_plugins", "_bridge"}
 ROW = {
     "errors": set(),
     "_plugins": {"errors"},
-    "_bridge": set(),
+    "_walk": {"errors"},
+    "_bridge": {"_walk"},
     "core": {"core", "errors"},
     "formats": {"core", "errors", "formats", "_plugins"},
     "sips": {"core", "errors", "sips"},

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Iterator
+from contextlib import aclosing, suppress
 from functools import partial
 from os import PathLike
-from typing import BinaryIO, TypeAlias, cast
+from typing import BinaryIO, TypeAlias, TypeVar, cast
 
 from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.errors import BadRequest
+from kmnb.storage._callers import from_caller, tell
 from kmnb.storage._digest import RunningDigest
 from kmnb.storage._protocols import Attributes, Progress, Source
-from kmnb.storage._threads import in_source, in_thread
+from kmnb.storage._threads import in_source
+
+T = TypeVar("T")
 
 Block: TypeAlias = bytes | memoryview
 
@@ -23,6 +26,7 @@ JOIN_FIRST_BYTES, JOIN_BYTES = 4096, 64 * 1024
 JOIN_SECONDS = 0.05
 """How long joining may keep what is there from being stored."""
 
+_SOURCE = "the source of the data"
 _STEP = "Give bytes, a path, a binary file, or an iterator of bytes; encode text first"
 
 
@@ -42,7 +46,8 @@ def final_attributes(attributes: Attributes | None) -> dict[str, str]:
     Raises:
         BadRequest: A name or a value is not text, or not one that UTF-8 can hold.
     """
-    found = dict((attributes() if callable(attributes) else attributes) or {})
+    with from_caller("the function for attributes"):
+        found = dict((attributes() if callable(attributes) else attributes) or {})
     for name, value in found.items():
         if not isinstance(name, str) or not isinstance(value, str):
             raise BadRequest(f"attribute {name!a:.200}", "names and values of attributes are texts")
@@ -77,7 +82,7 @@ async def blocks(source: Source, size: int = WINDOW_BYTES) -> AsyncGenerator[Blo
         for block in _cut(source, size):
             yield block
     elif isinstance(source, AsyncIterable):
-        async for item in source:
+        async for item in _items(source):
             for block in _cut(item, size):
                 yield block
     else:
@@ -97,27 +102,63 @@ def _cut(item: object, size: int) -> Iterator[Block]:
         yield view[start : start + size]
 
 
+async def _items(source: AsyncIterable[T]) -> AsyncIterator[T]:
+    with from_caller(_SOURCE):
+        items = aiter(source)
+    while True:
+        with from_caller(_SOURCE):
+            try:
+                item = await anext(items)
+            except StopAsyncIteration:
+                return
+        yield item
+
+
 async def _walk(source: object, size: int) -> AsyncGenerator[Block, None]:
     if isinstance(source, PathLike):
-        file = await in_thread(lambda: open(source, "rb"))  # noqa: SIM115 - closed below, in a thread
+        file = _of_path(source, size)
         try:
-            async for block in _read(file, size):
+            async for block in _joined(file, size):
                 yield block
         finally:
-            await in_thread(file.close)
+            # One that is still being read, since a pipe has nothing yet, is closed where that ends.
+            with suppress(ValueError):
+                file.close()
     elif callable(getattr(source, "read", None)):
-        # What belongs to the caller may wait for ever: a cancelled put does not wait with it.
-        async for block in _read(cast("BinaryIO", source), size, call=in_source):
+        async for block in _read(cast("BinaryIO", source), size):
             yield block
     elif isinstance(source, Iterable) and not isinstance(source, str):
-        items, join_bytes = iter(source), JOIN_FIRST_BYTES
-        while some := await in_source(partial(_some, items, join_bytes)):
-            join_bytes = min(2 * join_bytes, JOIN_BYTES)
-            for item in some:
-                for block in _cut(item, size):
-                    yield block
+        with from_caller(_SOURCE):
+            items = iter(source)
+        async for block in _joined(items, size):
+            yield block
     else:
         raise BadRequest(f"data of type {type(source).__name__}", "it cannot be stored as it is", _STEP)
+
+
+def _of_path(path: PathLike[str], size: int) -> Generator[bytes, None, None]:
+    with open(path, "rb", buffering=0) as file:
+        while block := file.read(size):
+            yield block
+
+
+async def _asked(call: Callable[[], T]) -> T:
+    """Ask a source, which may wait for ever: a cancelled put does not wait with it."""
+
+    def guarded() -> T:
+        with from_caller(_SOURCE):
+            return call()
+
+    return await in_source(guarded)
+
+
+async def _joined(items: Iterator[object], size: int) -> AsyncIterator[Block]:
+    join_bytes = JOIN_FIRST_BYTES
+    while some := await _asked(partial(_some, items, join_bytes)):
+        join_bytes = min(2 * join_bytes, JOIN_BYTES)
+        for item in some:
+            for block in _cut(item, size):
+                yield block
 
 
 def _some(items: Iterator[object], join_bytes: int) -> list[object]:
@@ -135,13 +176,11 @@ def _some(items: Iterator[object], join_bytes: int) -> list[object]:
     return taken
 
 
-async def _read(
-    file: BinaryIO, size: int, *, call: Callable[[Callable[[], Block]], Awaitable[Block]] = in_thread
-) -> AsyncIterator[Block]:
+async def _read(file: BinaryIO, size: int) -> AsyncIterator[Block]:
     if isinstance(file, io.TextIOBase):
         raise BadRequest("a text file", "only bytes can be stored", "Open the file with mode 'rb'")
     while True:
-        block = await call(lambda: file.read(size))
+        block = await _asked(lambda: file.read(size))
         if block is None:
             raise BadRequest("a file that does not wait", "it has no bytes yet, and more may come", "Open it blocking")
         for part in _cut(block, size):
@@ -169,8 +208,7 @@ class Intake:
         async for block in self._blocks:
             await self._digest.feed([block])
             self.size += len(block)
-            if self._progress is not None:
-                self._progress(self.size, self._total)
+            tell(self._progress, self.size, self._total)
             yield block
             if not is_fixed(block):
                 await self._digest.settle()

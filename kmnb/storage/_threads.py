@@ -10,26 +10,32 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from kmnb.errors import BoundExceeded, forked
+
 T = TypeVar("T")
 
 MAX_THREADS = 32
-"""Most calls under way at once; further ones wait their turn."""
+"""Most calls under way at once; further ones wait their turn. So many idle threads are kept."""
 SOURCES_MAX = 1_000
 """Most sources of callers that are read at once. Each may wait for as long as it likes, and for calls of a store."""
+ABANDONED_MAX = 500
+"""Most sources that still wait after their put was cancelled. Python cannot end a thread that waits in somebody's code,
+so each keeps one until it goes on; with so many of them a further source is refused instead of waiting for ever."""
 
 
 class _Pool:
     def __init__(self, most: int) -> None:
-        self.most = most
+        self.most, self.pid = most, os.getpid()
         self.ready = threading.Condition()
         self.calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
-        self.threads = self.idle = 0
+        self.threads = self.idle = self.abandoned = 0
 
     def submit(self, call: Callable[[], T]) -> Future[T]:
         future: Future[T] = Future()
@@ -42,21 +48,59 @@ class _Pool:
         threading.Thread(target=self._work, name="kmnb-io", daemon=True).start()
         return future
 
-    def _work(self) -> None:
-        while True:
+    def abandon(self, future: Future[Any]) -> None:
+        """Count a call that nobody waits for any more, until it ends by itself."""
+        if not future.cancel() and not future.done():
             with self.ready:
-                self.idle += 1
-                while not self.calls:
-                    self.ready.wait()
-                self.idle -= 1
-                call, future = self.calls.popleft()
+                self.abandoned += 1
+            future.add_done_callback(self._came_back)
+
+    def _came_back(self, future: Future[Any]) -> None:
+        del future
+        with self.ready:
+            self.abandoned -= 1
+
+    def _work(self) -> None:
+        while (taken := self._next()) is not None:
+            call, future = taken
             if not future.set_running_or_notify_cancel():
                 continue
             try:
-                future.set_result(call())
+                result = call()
             except BaseException as error:
+                self._end_in_child(error)
                 future.set_exception(error)
-            del call, future
+            else:
+                self._end_in_child(None)
+                future.set_result(result)
+                del result
+            del taken, call, future
+
+    def _next(self) -> tuple[Callable[[], Any], Future[Any]] | None:
+        """Wait for the next call; None for a thread that is one too many."""
+        with self.ready:
+            if not self.calls and self.idle >= MAX_THREADS:
+                self.threads -= 1
+                return None
+            self.idle += 1
+            while not self.calls:
+                self.ready.wait()
+            self.idle -= 1
+            return self.calls.popleft()
+
+    def _end_in_child(self, error: BaseException | None) -> None:
+        """End a process that was forked inside the call: whoever waited for the call waits in the parent.
+
+        This thread is the only one there; it would wait for ever, for nobody can give it another call.
+        """
+        if self.pid == os.getpid():
+            return
+        if error is None:
+            error = forked("put", self.pid)
+        sys.excepthook(type(error), error, error.__traceback__)
+        with contextlib.suppress(Exception):
+            sys.stderr.flush()
+        os._exit(1)
 
 
 _pool, _sources = _Pool(MAX_THREADS), _Pool(SOURCES_MAX)
@@ -124,5 +168,19 @@ async def in_source(call: Callable[[], T]) -> T:
     """Read from an iterator or a file of the caller; when cancelled, leave it to end by itself.
 
     Its threads are no others' threads: a source may wait for ever, or for the very store that it is put into.
+
+    Raises:
+        BoundExceeded: :data:`ABANDONED_MAX` sources of cancelled puts still wait.
     """
-    return await asyncio.wrap_future(_sources.submit(call))
+    pool = _sources
+    if pool.abandoned >= ABANDONED_MAX:
+        facts = {"limit": "ABANDONED_MAX", "value": ABANDONED_MAX, "unit": "sources", "kept": 0}
+        reason = f"{pool.abandoned} sources of puts that were cancelled still wait, each with a thread"
+        step = "Let these end, or give bytes or an async iterator, which need no thread"
+        raise BoundExceeded("the source of the data", reason, step, **facts)
+    future = pool.submit(call)
+    try:
+        return await asyncio.wrap_future(future)
+    except asyncio.CancelledError:
+        pool.abandon(future)
+        raise

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from kmnb.testing._contract_callers import CallerContract
 from kmnb.testing._contract_keys import KeyContract
 from kmnb.testing._contract_machine import MachineContract
 from kmnb.testing._contract_processes import ProcessContract
@@ -18,5 +19,7 @@ from kmnb.testing._contract_records import RecordContract
 from kmnb.testing._contract_verbs import VerbContract
 
 
-class StoreContract(VerbContract, KeyContract, RecordContract, RaceContract, ProcessContract, MachineContract):
+class StoreContract(
+    VerbContract, KeyContract, RecordContract, CallerContract, RaceContract, ProcessContract, MachineContract
+):
     """Everything that a backend guarantees; run by pytest in a subclass whose name begins with ``Test``."""

@@ -44,7 +44,10 @@ def _listening_port(pid: int) -> int | None:
     """Find the port that the system picked, since the server does not tell it."""
     sockets = set()
     for entry in os.scandir(f"/proc/{pid}/fd"):
-        target = os.readlink(entry.path)
+        try:
+            target = os.readlink(entry.path)
+        except FileNotFoundError:
+            continue  # closed since the folder was read
         if target.startswith("socket:["):
             sockets.add(target[8:-1])
     for line in Path(f"/proc/{pid}/net/tcp").read_text(encoding="ascii").splitlines()[1:]:

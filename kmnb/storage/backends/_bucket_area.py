@@ -24,7 +24,7 @@ from kmnb.storage._keys import check_key, check_prefix
 from kmnb.storage._obstore import Bucket, Found
 from kmnb.storage._protocols import Attributes, Progress, Source
 from kmnb.storage._ranges import check_range, same_object
-from kmnb.storage._source import Intake, final_attributes
+from kmnb.storage._source import Intake, final_attributes, known_size
 from kmnb.storage._threads import settle
 from kmnb.storage.backends._bucket_layout import SMALL_MAX_BYTES, Facts, Paths, fit_facts, pack_facts, read_facts
 from kmnb.storage.backends._bucket_walk import walk
@@ -61,11 +61,13 @@ class BucketArea:
         """Store an object; see ``ObjectArea.put``."""
         path, thing = self._paths.path(check_key(key)), f"artifact {key!r}"
         facts = Facts(self._home + secrets.token_hex(16), "", key=key if self._paths.is_cut(path) else None)
+        if create_only and (known_size(source) or SMALL_MAX_BYTES + 1) > SMALL_MAX_BYTES:
+            # Only the conditional write decides; whoever is late anyway shall not read or send a large source first.
+            await self._before(path, thing, create_only=True)
         async with aclosing(Intake(source, progress)) as intake:
             data = await intake.whole(SMALL_MAX_BYTES)
-            before, publishing = None, None
-            if data is None or not create_only:
-                before = await self._before(path, thing, create_only=create_only)
+            before = None if create_only else await self._before(path, thing, create_only=False)
+            publishing = None
             try:
                 if data is None:
                     facts = replace(facts, parts=True)

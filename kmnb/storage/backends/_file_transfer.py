@@ -51,6 +51,14 @@ class Writer:
         self._staged.open()
         self._begun = True
 
+    async def begin(self) -> None:
+        """Make sure that the path is free now, before a source is read.
+
+        Raises:
+            AlreadyExists: The path is taken already.
+        """
+        await in_thread(partial(self._append, b""))
+
     def _append(self, block: bytes | memoryview) -> None:
         with disk_errors(self._thing):
             self._begin()

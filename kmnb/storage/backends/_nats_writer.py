@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from kmnb.errors import AlreadyExists, KmnbError, StoreError, StoreUnavailable, said
+from kmnb.storage._callers import tell
 from kmnb.storage._digest import RunningDigest
 from kmnb.storage._protocols import Attributes, Progress, Source
 from kmnb.storage._source import blocks, final_attributes, is_fixed, known_size
@@ -81,8 +82,7 @@ class ObjectWriter:
                     for chunk in group:
                         sender.add(chunk)
                     await self._persist(sender.flow)
-                    if progress is not None:
-                        progress(sender.size, total)
+                    tell(progress, sender.size, total)
                 if sender.count:
                     await self._persist(partial(sender.flow, 0))
             found = await digest.finish()

@@ -17,6 +17,7 @@ from typing import Any
 
 from kmnb.core.metadata import Capability, ObjectInfo
 from kmnb.errors import BadRequest, DigestMismatch, StoreUnavailable
+from kmnb.storage._callers import tell
 from kmnb.storage._keys import check_key, check_prefix
 from kmnb.storage._protocols import Attributes, Progress, Remnant, Source
 from kmnb.storage._ranges import check_range, same_object
@@ -53,14 +54,15 @@ class FileArea:
         writer = Writer(self._staging, self._path(key), key=key, create_only=create_only)
         total, size, last = known_size(source), 0, memoryview(b"")
         try:
+            if create_only and total is None:
+                await writer.begin()
             async with aclosing(blocks(source)) as walk_source:
                 async for block in walk_source:
                     await writer.write(last)
                     # The last block goes to the disk with what follows it: a small object enters a thread once.
                     last = memoryview(block if is_fixed(block) else bytes(block))
                     size += len(last)
-                    if progress is not None:
-                        progress(size, total)
+                    tell(progress, size, total)
             return await writer.publish(last, final_attributes(attributes))
         finally:
             await writer.close()

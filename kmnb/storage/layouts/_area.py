@@ -23,7 +23,7 @@ from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, KeySynt
 from kmnb.storage._keys import check_key, check_prefix, is_below
 from kmnb.storage._protocols import Attributes, ObjectArea, Progress, Source
 from kmnb.storage._ranges import check_range, same_object
-from kmnb.storage._source import Intake, final_attributes
+from kmnb.storage._source import Intake, final_attributes, known_size
 from kmnb.storage._threads import in_thread
 from kmnb.storage.backends._bucket_layout import SMALL_MAX_BYTES
 from kmnb.storage.backends._file_disk import Staged
@@ -206,6 +206,8 @@ class LayoutArea:
         if found is None:
             return await self._own.put(key, source, create_only=create_only, attributes=attributes, progress=progress)
         self.shelf.check(found[0])
+        if create_only and known_size(source) is None:
+            await self._refuse_taken(key, found)
         async with aclosing(Intake(source, progress)) as intake:
             data: bytes | Staged | None = await intake.whole(SMALL_MAX_BYTES)
             try:
@@ -223,6 +225,12 @@ class LayoutArea:
                 if isinstance(data, Staged):
                     data.discard()
         return await self.head(key)
+
+    async def _refuse_taken(self, key: str, found: tuple[NamedAddress, int]) -> None:
+        """Tell that a number is taken before a source is read; only the write itself decides."""
+        with suppress(ArtifactNotFound):
+            await self.shelf.head(*found)
+            raise AlreadyExists(f"artifact {key!a:.1000}", "there is one already", "Choose another key")
 
     async def _publish(
         self, key: str, found: tuple[NamedAddress, int], data: bytes | Staged, *, about: About, digest: str
