@@ -50,7 +50,7 @@ def _value(operation: Operation, param: Param, value: Any) -> Any:
         near = difflib.get_close_matches(str(value), param.choices, n=3)
         raise BadRequest(thing, f"{_shown(value)} is not a choice", f"Use {' or '.join(near or param.choices)}.")
     if param.minimum is not None and isinstance(value, int | float) and value < param.minimum:
-        raise BadRequest(thing, f"{value} is too small", f"Use {param.minimum:g} or more.")
+        raise BadRequest(thing, f"{_shown(value)} is too small", f"Use {param.minimum:g} or more.")
     return value
 
 
@@ -96,7 +96,7 @@ def as_number(thing: str, value: Any) -> float:
 def _flag(thing: str, value: Any) -> bool:
     if isinstance(value, bool):
         return value
-    word = str(value).strip().lower()
+    word = value.strip().lower() if isinstance(value, str) else _shown(value)
     if word in _TRUE or word in _FALSE:
         return word in _TRUE
     raise BadRequest(thing, f"must be true or false, not {_shown(value)}")
@@ -157,7 +157,11 @@ def _near(name: object, known: Mapping[str, Any]) -> str:
 
 
 def _shown(value: Any) -> str:
-    return clip(repr(value), 100)
+    try:
+        return clip(repr(value), 100)
+    except (RecursionError, ValueError):
+        # A value that is too deep, or a number with too many digits.
+        return f"a {type(value).__name__}"
 
 
 def _lower(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeAlias
 
@@ -9,6 +10,8 @@ from kmnb.core.arguments import checked
 from kmnb.core.describe import Operation
 from kmnb.core.jsonable import jsonable
 from kmnb.errors import BadRequest, KmnbError
+
+_log = logging.getLogger("kmnb.widget")
 
 Table: TypeAlias = Mapping[str, tuple[Operation, Callable[[Any, Mapping[str, Any]], Coroutine[Any, Any, Any]]]]
 """Questions by name: their arguments, and what answers them."""
@@ -36,3 +39,8 @@ async def answered(asked: Any, table: Table, message: Any) -> dict[str, Any]:
         return reply | {"answer": jsonable(await handler(asked, arguments))}
     except KmnbError as error:
         return reply | {"error": {"code": error.code, "text": str(error)}}
+    except Exception as error:
+        # Whoever asked waits for an answer. What the error says stays here: it may tell too much.
+        _log.exception("a question of a browser failed")
+        kind = type(error).__name__
+        return reply | {"error": {"code": "internal", "text": f"The kernel could not answer ({kind}). Ask again."}}

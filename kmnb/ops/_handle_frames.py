@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kmnb._bridge import blocking, bridged
 from kmnb.core.bounds import KIB, MIB
 from kmnb.errors import BadRequest, KmnbError, NotSupported
+from kmnb.ops.frames import unique_names
 
 if TYPE_CHECKING:
     import io
@@ -17,10 +18,13 @@ if TYPE_CHECKING:
 
     from kmnb.storage._protocols import Progress
 
+T = TypeVar("T")
 ROWS_MAX = 10_000
 """Most rows that a lazy frame takes by ``select`` instead of loading the artifact."""
 _ROWS_BYTES, _BUFFER_BYTES = 16 * MIB, 64 * KIB
 _PARQUET = ("application/vnd.apache.parquet", "application/x-parquet", "application/parquet")
+_ARROW = ("application/vnd.apache.arrow.file", "application/vnd.apache.arrow.stream")
+_ARROW_FILE = b"ARROW1"
 
 
 class FrameMethods:
@@ -53,14 +57,14 @@ class FrameMethods:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
-        """Give the schema of the Arrow stream; Parquet tells it from its footer."""
+        """Give the schema of the Arrow stream; Parquet and Arrow content tell it without their rows."""
         return self._arrow_schema().__arrow_c_schema__()
 
     def _arrow_schema(self) -> Any:
-        if self.media_type in _PARQUET:
-            with self.open() as file:
-                return _parquet().ParquetFile(file, pre_buffer=False).schema_arrow
-        return self.to_arrow().schema
+        if not is_typed(self.media_type):
+            return self.to_arrow().schema
+        with self.open() as file:
+            return _read(lambda: _typed(file, self.media_type)[1], self.media_type)
 
     async def _to_polars(
         self, columns: Sequence[str] | None = None, *, max_bytes: int | None = None, progress: Progress | None = None
@@ -77,9 +81,8 @@ class FrameMethods:
             NotSupported: polars or pyarrow is not installed.
         """
         module = await asyncio.to_thread(_polars)
-        frame: polars.DataFrame = module.from_arrow(
-            await self.to_arrow_async(columns, max_bytes=max_bytes, progress=progress)
-        )
+        table = await self.to_arrow_async(columns, max_bytes=max_bytes, progress=progress)
+        frame: polars.DataFrame = module.from_arrow(table.rename_columns(unique_names(table.column_names)))
         return frame
 
     to_polars, to_polars_async = blocking(_to_polars), bridged(_to_polars)
@@ -110,16 +113,17 @@ class _Source:
     def __init__(self, artifact: Any, pl: Any, max_bytes: int | None) -> None:
         self._artifact, self._pl, self._max_bytes = artifact, pl, max_bytes
         self._is_parquet = artifact.media_type in _PARQUET
+        self._names: tuple[str, ...] | None = None
         self._table: Any = None
 
     def schema(self) -> Any:
-        if self._is_parquet:
+        if is_typed(self._artifact.media_type):
             empty = self._artifact._arrow_schema().empty_table()
-        elif self._delimited():
-            return self._pl.Schema({column["name"]: self._pl.String for column in self._artifact.schema().values})
+        elif self._has_plain_names():
+            return self._pl.Schema(dict.fromkeys(self._names or (), self._pl.String))
         else:
             empty = self._whole().slice(0, 0)
-        return self._pl.from_arrow(empty).schema
+        return self._pl.from_arrow(empty.rename_columns(unique_names(empty.column_names))).schema
 
     def batches(
         self, columns: list[str] | None, predicate: Any, rows: int | None, batch_rows: int | None
@@ -137,15 +141,11 @@ class _Source:
                 return
 
     def _tables(self, columns: list[str] | None, rows: int | None, batch_rows: int) -> Iterator[Any]:
-        import pyarrow
-
         if self._is_parquet:
             with self._artifact.open() as file:
-                opened = _parquet().ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER_BYTES)
-                for batch in opened.iter_batches(batch_rows, columns=columns, use_threads=False):
-                    yield pyarrow.Table.from_batches([batch])
+                yield from _parquet_tables(file, columns, batch_rows)
             return
-        if rows is not None and rows <= ROWS_MAX and self._delimited():
+        if rows is not None and rows <= ROWS_MAX and self._has_plain_names():
             few = self._artifact.select(columns or ["*"], limit=rows, max_bytes=_ROWS_BYTES)
             if few.shown == rows or few.complete:
                 yield few.to_arrow()
@@ -153,52 +153,101 @@ class _Source:
         whole = self._whole()
         yield whole if columns is None else whole.select(columns)
 
-    def _delimited(self) -> bool:
-        """Whether every cell is text, so that the names of the columns are the whole schema."""
+    def _has_plain_names(self) -> bool:
+        """Whether every cell is text and every column has a name of its own: then the names are the whole schema."""
         kind = (self._artifact.media_type or "").partition(";")[0]
-        return kind in ("text/csv", "text/tab-separated-values")
+        if kind not in ("text/csv", "text/tab-separated-values"):
+            return False
+        if self._names is None:
+            self._names = tuple(column["name"] for column in self._artifact.schema().values)
+        return len(set(self._names)) == len(self._names) and "" not in self._names
 
     def _whole(self) -> Any:
         if self._table is None:
-            self._table = self._artifact.to_arrow(max_bytes=self._max_bytes)
+            table = self._artifact.to_arrow(max_bytes=self._max_bytes)
+            self._table = table.rename_columns(unique_names(table.column_names))
         return self._table
 
 
-def read_parquet(file: Any, columns: Sequence[str] | None) -> Any:
-    """Read Parquet with its own types.
+def read_typed(file: Any, media_type: str | None, columns: Sequence[str] | None) -> Any:
+    """Read Parquet or Arrow content with its own types.
 
     Args:
         file: An open file.
+        media_type: Which of them it is; see :func:`is_typed`.
         columns: Names of the columns; None for all.
 
     Raises:
         BadRequest: There is no such column.
         StoreError: The file is damaged.
     """
+
+    def read() -> Any:
+        opened, schema = _typed(file, media_type)
+        missing = [name for name in columns or () if name not in schema.names]
+        if missing:
+            raise BadRequest(f"column {missing[0]!r:.80}", "there is none", f"Known: {', '.join(schema.names)}"[:500])
+        if media_type in _PARQUET:
+            return opened.read(columns=None if columns is None else list(columns), use_threads=False)
+        table = opened.read_all()
+        # Offsets may point outside, and pyarrow would read there.
+        table.validate(full=True)
+        return table if columns is None else table.select(list(columns))
+
+    return _read(read, media_type)
+
+
+def is_typed(media_type: str | None) -> bool:
+    """Whether a MIME type names content that has types of its own: Parquet or Arrow."""
+    return media_type in _PARQUET or media_type in _ARROW
+
+
+def _typed(file: Any, media_type: str | None) -> tuple[Any, Any]:
+    """Open typed content; gives what reads it, and its schema."""
+    from kmnb.formats._arrow import arrow
+
+    if media_type in _PARQUET:
+        opened = _parquet_file(file)
+        return opened, opened.schema_arrow
+    is_file = file.read(len(_ARROW_FILE)) == _ARROW_FILE
+    file.seek(0)
+    opened = arrow().ipc.open_file(file) if is_file else arrow().ipc.open_stream(file)
+    return opened, opened.schema
+
+
+def _read(work: Callable[[], T], media_type: str | None) -> T:
     from kmnb.formats._arrow import damaged
 
     try:
-        opened = _parquet().ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER_BYTES)
-        known = opened.schema_arrow.names
-        missing = [name for name in columns or () if name not in known]
-        if missing:
-            raise BadRequest(f"column {missing[0]!r:.80}", "there is none", f"Known: {', '.join(known)}"[:500])
-        return opened.read(columns=None if columns is None else list(columns), use_threads=False)
+        return work()
     except KmnbError:
         raise
     except Exception as fault:
-        raise damaged("the Parquet file", fault) from None
+        raise damaged("the Parquet file" if media_type in _PARQUET else "the Arrow content", fault) from None
 
 
-def is_parquet(media_type: str | None) -> bool:
-    """Whether a MIME type names Parquet."""
-    return media_type in _PARQUET
-
-
-def _parquet() -> Any:
+def _parquet_tables(file: Any, columns: list[str] | None, batch_rows: int) -> Iterator[Any]:
+    """Walk Parquet in batches; columns that share a name are read together and told apart afterwards."""
     from kmnb.formats._arrow import arrow
 
-    return arrow().parquet
+    opened = _read(lambda: _parquet_file(file), _PARQUET[0])
+    known = opened.schema_arrow.names
+    names = unique_names(known)
+    wanted = columns if names == known else None
+    batches = opened.iter_batches(batch_rows, columns=wanted, use_threads=False)
+    while (batch := _read(lambda: next(batches, None), _PARQUET[0])) is not None:
+        table = arrow().Table.from_batches([batch])
+        if names != known:
+            table = table.rename_columns(names)
+        yield table if columns is None else table.select(columns)
+
+
+def _parquet_file(file: Any) -> Any:
+    from kmnb.formats._arrow import arrow
+
+    return arrow().parquet.ParquetFile(
+        file, pre_buffer=False, buffer_size=_BUFFER_BYTES, page_checksum_verification=True
+    )
 
 
 def _polars() -> Any:

@@ -16,11 +16,13 @@ from kmnb._bridge import blocking, blocking_iter, bridged, bridged_iter, run
 from kmnb.core.arguments import as_integer, as_texts
 from kmnb.core.bounds import ANSWER_CEILING_BYTES, WINDOW_BYTES
 from kmnb.core.display import size_text
+from kmnb.core.metadata import Attribute
 from kmnb.errors import BadRequest, BoundExceeded
+from kmnb.formats._detect import detect
 from kmnb.ops._feeding import Feeding
-from kmnb.ops._handle_frames import is_parquet, read_parquet
+from kmnb.ops._handle_frames import is_typed, read_typed
 from kmnb.ops._windows import WindowReader
-from kmnb.ops.frames import ColumnCollector, check_size, frame_of, table_of
+from kmnb.ops.frames import ColumnCollector, check_size, frame_of, table_of, typed_frame
 from kmnb.ops.materialise import Manifest, materialise
 
 if TYPE_CHECKING:
@@ -152,7 +154,8 @@ class ReadMethods:
     ) -> pandas.DataFrame:
         """Load the whole artifact into a frame. Its size is stated first, on standard error.
 
-        Values are exact: codes such as ``00010``, ``NA`` and times stay text, whole numbers are nullable ``Int64``.
+        Values are exact: codes such as ``00010``, ``NA`` and times stay text, whole numbers are nullable ``Int64``;
+        Parquet and Arrow keep their own types.
 
         Args:
             columns: Names of the columns; None for all.
@@ -166,6 +169,9 @@ class ReadMethods:
         Raises:
             BoundExceeded: The artifact is larger than that; nothing was read.
         """
+        if is_typed(self.media_type):
+            table = await self._to_arrow(columns, max_bytes=max_bytes, progress=progress)
+            return await asyncio.to_thread(typed_frame, table, infer=infer)
         return frame_of(await self._columns(columns, max_bytes, progress), infer=infer)
 
     async def _to_arrow(
@@ -186,17 +192,18 @@ class ReadMethods:
             BoundExceeded: The artifact is larger than that; nothing was read.
             NotSupported: pyarrow is not installed.
         """
-        if is_parquet(self.media_type):
+        if is_typed(self.media_type):
             # It has types of its own, which a way through JSON values would lose.
+            columns = None if columns is None else as_texts("columns", columns)
             _, info = await self.locate()
             check_size(info.size, max_bytes, what="loading it whole")
             _announce(info, progress)
-            return await asyncio.to_thread(self._parquet_table, columns)
+            return await asyncio.to_thread(self._typed_table, columns)
         return table_of(await self._columns(columns, max_bytes, progress))
 
-    def _parquet_table(self, columns: Sequence[str] | None) -> Any:
+    def _typed_table(self, columns: Sequence[str] | None) -> Any:
         with self.open() as file:
-            return read_parquet(file, columns)
+            return read_typed(file, self.media_type, columns)
 
     to_pandas, to_pandas_async = blocking(_to_pandas), bridged(_to_pandas)
     to_arrow, to_arrow_async = blocking(_to_arrow), bridged(_to_arrow)
@@ -212,12 +219,21 @@ class ReadMethods:
         told = None if progress is None else (lambda rows: progress(reader.fetched, info.size))
         collector = ColumnCollector(columns, told)
         await Feeding(collector, {}, reader=reader, info=info).answer(0)
+        if not collector.columns and info.size and await _is_binary(reader, info):
+            raise BadRequest(
+                f"the content of {info.key}", "is binary and has no rows", "Take its bytes with open(), or download it."
+            )
         if collector.skipped and progress is None:
             print(f"kmnb: {collector.skipped:,} bad records were left out", file=sys.stderr)
         return collector.chosen()
 
     def _size_of(self) -> int:
         return run(self._known()).size or 0
+
+
+async def _is_binary(reader: WindowReader, info: ObjectInfo) -> bool:
+    given = info.attributes.get(Attribute.CONTENT_TYPE)
+    return detect(await reader.head(), media_type=given, name=info.key).format == "binary"
 
 
 def _announce(info: ObjectInfo, progress: Progress | None) -> None:

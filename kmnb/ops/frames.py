@@ -65,6 +65,52 @@ def frame_of(columns: Mapping[str, Sequence[Any]], *, infer: bool = False) -> pa
     return frame
 
 
+def typed_frame(table: Any, *, infer: bool = False) -> pandas.DataFrame:
+    """Make a frame of an Arrow table: types stay what they are, whole numbers and truth values stay exact beside nulls.
+
+    Args:
+        table: The table.
+        infer: Whether text that looks like numbers, times or truth values is converted.
+    """
+    import pandas
+    import pyarrow
+
+    mapped: dict[Any, Any] = {
+        pyarrow.bool_(): pandas.BooleanDtype(),
+        pyarrow.float32(): pandas.Float32Dtype(),
+        pyarrow.float64(): pandas.Float64Dtype(),
+        pyarrow.string(): pandas.StringDtype(),
+        pyarrow.large_string(): pandas.StringDtype(),
+    }
+    for bits in (8, 16, 32, 64):
+        mapped[getattr(pyarrow, f"int{bits}")()] = getattr(pandas, f"Int{bits}Dtype")()
+        mapped[getattr(pyarrow, f"uint{bits}")()] = getattr(pandas, f"UInt{bits}Dtype")()
+    table = table.rename_columns(unique_names(table.column_names))
+    frame: pandas.DataFrame = table.to_pandas(types_mapper=mapped.get, ignore_metadata=True)
+    for name in frame.columns if infer else ():
+        frame[name] = _inferred(frame[name])
+    return frame
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Give each column a name of its own: of equal ones the last keeps it, as ``select`` takes that one.
+
+    Args:
+        names: Names as they stand in the source.
+
+    Returns:
+        The names; the first of several ``a`` is ``a.1``, the second ``a.2``.
+    """
+    last = {name: place for place, name in enumerate(names)}
+    given, numbers = list(names), dict.fromkeys(names, 0)
+    for place, name in enumerate(names):
+        while last[name] != place and given[place] in numbers:
+            numbers[name] += 1
+            given[place] = f"{name}.{numbers[name]}"
+        numbers.setdefault(given[place], 0)
+    return given
+
+
 def _column(values: Sequence[Any]) -> Any:
     import pandas
 
@@ -165,7 +211,7 @@ class ColumnCollector:
         """Take the next batch of records."""
         self.skipped += len(batch.problems)
         if batch.kind == "table" and batch.columns is not None:
-            for place, name in enumerate(batch.columns):
+            for place, name in enumerate(unique_names(batch.columns)):
                 self.columns.setdefault(name, []).extend(row[place] for row in batch.rows)
         elif batch.kind == "json":
             self._rows([value if isinstance(value, dict) else {"value": value} for value in map(_value, batch.rows)])

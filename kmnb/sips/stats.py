@@ -78,7 +78,8 @@ class StatsRun:
     def _names(self) -> list[str]:
         if self._asked is not None:
             return self._asked
-        known = list(self._rows.columns if self._rows.columns is not None else self._rows.seen)
+        # Of columns of the same name the last one counts, as everywhere.
+        known = list(dict.fromkeys(self._rows.columns if self._rows.columns is not None else self._rows.seen))
         self._skipped_columns = max(0, len(known) - COLUMNS_MAX)
         return known[:COLUMNS_MAX]
 

@@ -75,3 +75,17 @@ def test_lists_of_words_survive_being_written_as_one_text(words):
 def test_a_quoted_comma_stays_in_its_text():
     assert split_texts('"a,b",c') == ["a,b", "c"]
     assert split_texts('["a,b", "c"]') == ["a,b", "c"]
+
+
+def nested(depth):
+    value = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("name", ["start", "ratio", "strict", "columns", "order"])
+@pytest.mark.parametrize("value", [nested(100_000), -(10**10_000), {1: nested(5000)}], ids=["deep", "digits", "dict"])
+def test_a_value_that_cannot_even_be_written_is_refused_by_name(name, value):
+    with pytest.raises(BadRequest, match=f"lines: {name}: "):
+        checked(LINES, {name: value})

@@ -170,6 +170,18 @@ def test_any_other_message_is_answered_with_an_error_or_the_first_page(text, mes
     assert len(json.dumps(reply)) < 300_000
 
 
+def test_a_failure_of_ours_is_answered_too_and_tells_no_more_than_its_kind(text, monkeypatch, caplog):
+    async def failing(self, given):
+        raise RuntimeError("password=canary")
+
+    monkeypatch.setitem(QUESTIONS, "lines", (QUESTIONS["lines"][0], failing))
+    reply = _bridge.run(Questions(text).answer({"id": 7, "ask": "lines", "arguments": {}}))
+    assert (reply["id"], reply["error"]["code"]) == (7, "internal")
+    assert "RuntimeError" in reply["error"]["text"]
+    assert "canary" not in json.dumps(reply)
+    assert "a question of a browser failed" in caplog.text
+
+
 def test_answers_are_bounded_whatever_the_content(workspace):
     wide = workspace.put(("x" * 100_000 + "\n") * 300, tool="wide")
     reply = ask(wide, "lines", limit=10**6)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import duckdb
 import pandas
 import polars
 import pyarrow
+import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
 import kmnb
 from kmnb.errors import BadRequest, BoundExceeded, NotSupported, StoreError
+from kmnb.ops.frames import unique_names
 
 ROWS = 20_000
 TABLE = pyarrow.table(
@@ -113,6 +116,102 @@ def test_sql_reads_addresses_and_handles(ws: Any, parquet: Any) -> None:
         art = parquet
         assert connection.sql("select max(id) from art").fetchall() == [(ROWS - 1,)]
         assert art is parquet
+
+
+TYPED = pyarrow.table(
+    {
+        "tiny": pyarrow.array([1, None], pyarrow.int8()),
+        "huge": pyarrow.array([2**64 - 1, None], pyarrow.uint64()),
+        "price": pyarrow.array([Decimal("1.10"), None]),
+        "at": pyarrow.array([datetime(2026, 1, 2, 3, 4), None], pyarrow.timestamp("us", "UTC")),
+        "day": pyarrow.array([date(2026, 1, 2), None]),
+        "took": pyarrow.array([timedelta(seconds=90), None]),
+        "raw": pyarrow.array([b"\xff\x00", None]),
+        "on": pyarrow.array([True, None]),
+        "code": pyarrow.array(["00010", None]),
+        "kind": pyarrow.array(["x", None]).dictionary_encode(),
+        "parts": pyarrow.array([{"a": [1, 2]}, None]),
+    }
+)
+
+
+def written(table: Any, kind: str) -> bytes:
+    out = io.BytesIO()
+    if kind == "parquet":
+        pyarrow.parquet.write_table(table, out)
+    else:
+        maker = pyarrow.ipc.new_file if kind == "file" else pyarrow.ipc.new_stream
+        with maker(out, table.schema) as writer:
+            writer.write_table(table)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["parquet", "file", "stream"])
+def test_parquet_and_arrow_keep_their_types_in_every_frame(ws: Any, kind: str) -> None:
+    art = ws.put(written(TYPED, kind), tool=f"typed-{kind}")
+    assert art.to_arrow().equals(TYPED)
+    assert pyarrow.schema(art).equals(TYPED.schema)
+    assert pyarrow.table(art).equals(TYPED)
+    frame = art.to_pandas()
+    assert frame["at"][0] == pandas.Timestamp("2026-01-02 03:04", tz="UTC")
+    assert pandas.isna(frame["at"][1])
+    assert (frame["huge"][0], str(frame["tiny"].dtype), str(frame["code"].dtype)) == (2**64 - 1, "Int8", "string")
+    assert (frame["price"][0], frame["raw"][0], frame["day"][0]) == (Decimal("1.10"), b"\xff\x00", date(2026, 1, 2))
+    assert frame["took"][0] == pandas.Timedelta(seconds=90)
+    assert art.to_pandas(["code"], infer=True)["code"][0] == 10
+    assert art.to_polars().equals(polars.from_arrow(TYPED))
+    assert art.lazy().select("at", "huge").collect().equals(polars.from_arrow(TYPED.select(["at", "huge"])))
+    with pytest.raises(BadRequest, match="must be a list of texts"):
+        art.to_arrow(5)
+    empty = ws.put(written(TYPED.slice(0, 0), kind), tool=f"empty-{kind}")
+    assert empty.to_arrow().schema.equals(TYPED.schema)
+    assert empty.to_pandas().shape == (0, len(TYPED.schema))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "file", "csv"])
+def test_columns_of_the_same_name_are_all_there_and_the_last_one_has_it(ws: Any, kind: str) -> None:
+    if kind == "csv":
+        art = ws.put("a,b,a\n1,2,3\n4,5,6\n", tool="same-csv", media_type="text/csv")
+    else:
+        table = pyarrow.Table.from_arrays([pyarrow.array(one) for one in ([1, 4], [2, 5], [3, 6])], ["a", "b", "a"])
+        art = ws.put(written(table, kind), tool=f"same-{kind}")
+    frame = art.to_pandas()
+    assert list(frame.columns) == ["a.1", "b", "a"]
+    assert [int(cell) for cell in frame.iloc[1]] == [4, 5, 6]
+    assert art.to_polars().columns == ["a.1", "b", "a"]
+    assert [int(cell) for cell in art.lazy().select("a").collect()["a"]] == [3, 6]
+    assert art.lazy().head(1).collect().shape == (1, 3)
+
+
+def test_names_that_are_made_up_stand_nowhere_else() -> None:
+    assert unique_names(["a", "a.1", "a", "a", "b"]) == ["a.2", "a.1", "a.3", "a", "b"]
+
+
+def test_a_column_without_a_name_is_there_in_a_lazy_frame(ws: Any) -> None:
+    art = ws.put(",b\n1,2\n", tool="unnamed", media_type="text/csv")
+    assert art.lazy().collect().rows() == [("1", "2")]
+    assert art.lazy().head(1).collect().rows() == [("1", "2")]
+
+
+def test_binary_content_is_no_empty_frame(ws: Any) -> None:
+    art = ws.put(b"\x00\x01\xff" * 100, tool="binary")
+    for load in (art.to_pandas, art.to_arrow, art.to_polars):
+        with pytest.raises(BadRequest, match="is binary and has no rows"):
+            load()
+    assert ws.put("[]", tool="none", media_type="application/json").to_pandas().shape == (0, 0)
+    assert ws.put(b"", tool="nothing", media_type="text/csv").to_pandas().shape == (0, 0)
+
+
+def test_a_damaged_page_is_an_error_and_never_a_wrong_value(ws: Any) -> None:
+    content = bytearray(as_parquet(write_page_checksum=True, use_dictionary=False, compression="none"))
+    place = bytes(content).index(b"n1\x02\x00\x00\x00n2")
+    content[place] ^= 1
+    art = ws.put(bytes(content), tool="flipped", media_type=PARQUET)
+    for load in (art.to_arrow, art.to_pandas, lambda: pyarrow.table(art)):
+        with pytest.raises(StoreError, match="damaged"):
+            load()
+    with pytest.raises(StoreError, match="damaged"):
+        art.lazy().collect()
 
 
 def test_damage_and_absent_libraries_are_said(ws: Any, table: Any, monkeypatch: pytest.MonkeyPatch) -> None:

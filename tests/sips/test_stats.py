@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kmnb
 from kmnb.core.records import Batch
 from kmnb.errors import BadRequest
 from kmnb.sips._rows import Problems, Rows
@@ -216,3 +217,9 @@ def test_a_condition_tells_values_apart_that_are_equal() -> None:
     expected = [row for row in rows if condition.holds({"a": row[0]}.get)]
     assert Rows(Problems(strict=False)).taken(batch, condition) == expected
     assert {str(row[0]) for row in expected} == {"True"}
+
+
+def test_of_columns_of_the_same_name_the_last_one_counts():
+    with kmnb.connect("memory://", thread="t") as ws:
+        art = ws.put("a,b,a\n1,2,3\n4,5,6\n", tool="t", media_type="text/csv")
+        assert [(one["column"], one["count"], one["sum"]) for one in art.stats().values] == [("a", 2, 9), ("b", 2, 7)]
