@@ -62,7 +62,7 @@ async def api(area: NatsArea, verb: str, question: dict[str, Any] | None = None)
 
 async def chunk_places(area: NatsArea, key: str) -> tuple[str, list[int]]:
     """Subject and sequences of an object's chunks; as the leader has them, since a follower may lag."""
-    meta = await area._meta(key)
+    meta = await area._last(key)
     found, sequence, bucket = [], 1, area.bucket
     while True:
         if bucket.replicas == 1:

@@ -35,6 +35,7 @@ from kmnb.storage.backends._nats_layout import (
     write_meta,
 )
 from kmnb.storage.backends._nats_lister import Lister, in_groups
+from kmnb.storage.backends._nats_metas import Broken, understand
 from kmnb.storage.backends._nats_stream import Stored
 from kmnb.storage.backends._nats_writer import ObjectWriter
 
@@ -64,9 +65,9 @@ class NatsArea:
         progress: Progress | None = None,
     ) -> ObjectInfo:
         """Store an object; see the protocol."""
-        previous = await self._meta(check_key(key))
-        if create_only:
-            _refuse_taken(key, previous)
+        previous = await self._last(check_key(key))
+        if create_only and _is_taken(previous):
+            raise AlreadyExists(f"artifact {key!r}", "there is one already", "Choose another key")
         writer = ObjectWriter(self.bucket, self._lanes, key)
         try:
             document = await writer.write(source, attributes, progress)
@@ -81,7 +82,9 @@ class NatsArea:
             await asyncio.wait({commit}, timeout=COMMIT_SECONDS)
             raise
 
-    async def _commit(self, writer: ObjectWriter, document: bytes, previous: Meta | None, *, create_only: bool) -> Meta:
+    async def _commit(
+        self, writer: ObjectWriter, document: bytes, previous: Meta | Broken | None, *, create_only: bool
+    ) -> Meta:
         """Make an object visible, and remove the chunks of the one that it replaces, which nobody else does."""
         while True:
             try:
@@ -91,22 +94,22 @@ class NatsArea:
                 # It may still arrive, so its chunks stay; without a meta they are collected later.
                 raise
             except AlreadyExists as error:
-                current = await self._meta(writer.key)
-                if current is not None and current.nuid == writer.nuid:
+                current = await self._last(writer.key)
+                if isinstance(current, Meta) and current.nuid == writer.nuid:
                     break
-                if create_only and current is not None and not current.deleted:
+                if create_only and _is_taken(current):
                     await writer.undo(error)
                     raise
                 previous = current
             except BaseException as error:
                 await writer.undo(error)
                 raise
-        if previous is not None and previous.chunks:
+        if isinstance(previous, Meta) and previous.chunks and not previous.deleted:
             # The new object stands whatever comes of this; chunks without a meta are collected later.
             with suppress(StoreError):
                 await self.bucket.purge(previous.chunk_subject, thing=f"artifact {writer.key!r}")
-        stored = await self._meta(writer.key)
-        if stored is None or stored.nuid != writer.nuid:
+        stored = await self._last(writer.key)
+        if not isinstance(stored, Meta) or stored.nuid != writer.nuid:
             # Replaced again in the meantime; what we tell is what we wrote.
             return read_meta(self.bucket.name, document, sequence=0, stored_at=None)
         return stored
@@ -159,9 +162,9 @@ class NatsArea:
         thing = f"artifact {key!r}"
         subject = meta_subject(self.bucket.name, check_key(key))
         while (stored := await self.bucket.last(subject, thing=thing)) is not None:
-            meta = self._read_or_error(stored)
-            nuid = "" if isinstance(meta, StoreError) else meta.nuid
-            if not isinstance(meta, StoreError) and meta.deleted:
+            meta = self._understand(stored)
+            nuid = meta.nuid if isinstance(meta, Meta) else ""
+            if isinstance(meta, Meta) and meta.deleted:
                 return
             marker = {"name": key, "bucket": self.bucket.name, "nuid": nuid, "size": 0, "chunks": 0, "deleted": True}
             headers = {"Nats-Rollup": "sub", "Nats-Expected-Last-Subject-Sequence": str(stored.sequence)}
@@ -175,24 +178,19 @@ class NatsArea:
                 await self.bucket.purge(chunk_subject(self.bucket.name, nuid), thing=thing)
             return
 
-    async def _meta(self, key: str) -> Meta | None:
+    async def _last(self, key: str) -> Meta | Broken | None:
         stored = await self.bucket.last(meta_subject(self.bucket.name, key), thing=f"artifact {key!r}")
-        return None if stored is None else self._read(stored)
+        return None if stored is None else self._understand(stored)
 
-    def _read(self, stored: Stored) -> Meta:
-        return read_meta(self.bucket.name, stored.data, sequence=stored.sequence, stored_at=stored.stored_at)
-
-    def _read_or_error(self, stored: Stored) -> Meta | StoreError:
-        """One damaged meta document must not hide the others."""
-        try:
-            return self._read(stored)
-        except StoreError as error:
-            return error
+    def _understand(self, stored: Stored) -> Meta | Broken:
+        return understand(self.bucket.name, stored)
 
     async def _target(self, key: str) -> Meta:
         area, name = self, key
         for _ in range(LINKS_MAX):
-            meta = await area._meta(name)
+            meta = await area._last(name)
+            if isinstance(meta, Broken):
+                raise meta.error(name)
             if meta is None or meta.deleted:
                 reason = "deleted" if meta is not None else "it never existed, was deleted or has expired"
                 raise ArtifactNotFound(f"artifact {key!r}", reason)
@@ -227,13 +225,14 @@ class NatsArea:
         matches = sorted((name, subject) for name, subject in named if name is not None and is_below(name, prefix))
         for group in in_groups(matches):
             subjects = [subject for _, subject in group]
-            metas = await self._lister.last(subjects, self._read_or_error, at_least=last, thing=thing)
+            metas = await self._lister.last(subjects, self._understand, at_least=last, thing=thing)
             for name, subject in group:
                 meta = metas.get(subject)
                 if meta is None or not _is_key(name):
                     continue
-                if isinstance(meta, StoreError):
-                    yield ObjectInfo(name)
+                if isinstance(meta, Broken):
+                    # One damaged document does not hide the others.
+                    yield ObjectInfo(name, created_at=meta.stored_at)
                 elif not meta.deleted:
                     yield await self._listed(meta)
 
@@ -250,9 +249,8 @@ class NatsArea:
         return meta.info(key, with_attributes=False)
 
 
-def _refuse_taken(key: str, current: Meta | None) -> None:
-    if current is not None and not current.deleted:
-        raise AlreadyExists(f"artifact {key!r}", "there is one already", "Choose another key")
+def _is_taken(current: Meta | Broken | None) -> bool:
+    return isinstance(current, Broken) or (current is not None and not current.deleted)
 
 
 def _is_key(name: str) -> bool:
