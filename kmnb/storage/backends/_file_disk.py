@@ -12,7 +12,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kmnb.errors import AlreadyExists, ArtifactNotFound, KeySyntaxError, StoreDenied, StoreError, StoreUnavailable
+from kmnb.errors import (
+    AlreadyExists,
+    ArtifactNotFound,
+    DigestMismatch,
+    KeySyntaxError,
+    StoreDenied,
+    StoreError,
+    StoreUnavailable,
+)
 from kmnb.storage._protocols import Remnant
 
 LEFTOVER_SECONDS = 60.0
@@ -21,6 +29,10 @@ LOCK_SECONDS = 10.0
 """How long a writer of records waits for another one."""
 _RACES_MAX = 100
 
+_NO_FILE = "no file lies at its place but a folder, a pipe, a device or a link that leads nowhere"
+_REMOVE = "See what it is for, and remove it there"
+NO_FILE = frozenset({errno.EISDIR, errno.ENXIO, errno.ELOOP})
+"""Errors that say that what lies somewhere is no file."""
 _ERRORS: dict[int, tuple[type[StoreError] | type[KeySyntaxError], str, str]] = {
     errno.ENOSPC: (StoreError, "the disk is full", "Free some space and try again; nothing was kept of it"),
     errno.EDQUOT: (StoreError, "the disk quota is used up", "Free some space and try again; nothing was kept of it"),
@@ -29,6 +41,7 @@ _ERRORS: dict[int, tuple[type[StoreError] | type[KeySyntaxError], str, str]] = {
     errno.EPERM: (StoreDenied, "operation not permitted", "Check the owner and mode of the store's folder"),
     errno.EROFS: (StoreDenied, "the file system is read-only", "Open a store on a writable one"),
     errno.ENAMETOOLONG: (KeySyntaxError, "its path is too long below this folder", "Use a shorter store folder"),
+    **dict.fromkeys(NO_FILE, (DigestMismatch, _NO_FILE, _REMOVE)),
     errno.ENOTDIR: (StoreUnavailable, "part of its path is not a folder", "Check the store's folder"),
 }
 
@@ -46,6 +59,35 @@ def disk_errors(thing: str) -> Iterator[None]:
     except OSError as error:
         kind, reason, step = _ERRORS.get(error.errno or 0, (StoreError, os.strerror(error.errno or 0), ""))
         raise kind(thing, reason, step, errno=error.errno) from None
+
+
+def open_file(path: str, *, flags: int = 0) -> int:
+    """Open a regular file for reading; nothing else is waited for or read.
+
+    Args:
+        path: The file.
+        flags: Further flags, for example against following links.
+
+    Raises:
+        OSError: One of :data:`NO_FILE` for what is no regular file.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | flags)
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode):
+        return handle
+    os.close(handle)
+    number = errno.EISDIR if stat.S_ISDIR(mode) else errno.ENXIO
+    raise OSError(number, os.strerror(number), path)
+
+
+@contextmanager
+def opened(path: str) -> Iterator[int]:
+    """Hold a regular file open for reading; see :func:`open_file`."""
+    handle = open_file(path)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
 
 
 def file_mode(folder: str) -> int:
@@ -164,7 +206,7 @@ def collect_leftovers(folder: str, *, older_than: float = LEFTOVER_SECONDS, dry_
     with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
             with contextlib.suppress(OSError):
-                state = entry.stat()
+                state = entry.stat(follow_symlinks=False)
                 if time.time() - state.st_mtime >= older_than and _is_abandoned(entry.path):
                     if not dry_run:
                         os.unlink(entry.path)
@@ -174,14 +216,12 @@ def collect_leftovers(folder: str, *, older_than: float = LEFTOVER_SECONDS, dry_
 
 
 def _is_abandoned(path: str) -> bool:
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(handle)
-    return True
+    with opened(path) as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
 
 
 @contextmanager

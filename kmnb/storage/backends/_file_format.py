@@ -2,10 +2,12 @@
 
 ::
 
-    data | crc32 of every 64 KiB block, 4 bytes each | attributes as JSON | footer of 88 bytes
+    data | crc32 of every 64 KiB block, 4 bytes each | attributes as JSON | footer of 96 bytes
 
 The data come first, so that any tool that stops at ``size`` reads them as they are. Checksums of blocks let a range
-read notice a flipped byte without reading the whole object.
+read notice a flipped byte without reading the whole object. The footer holds the beginning of the sha256 of the key, so
+that a file which was renamed or copied by hand is no object of another key. Files of the first form, whose footer of 88
+bytes has everything else, are read as before; only these cannot tell.
 """
 
 from __future__ import annotations
@@ -25,12 +27,17 @@ from kmnb.errors import DigestMismatch
 
 BLOCK_BYTES = 64 * 1024
 """Bytes that one checksum covers."""
-_FOOTER = struct.Struct("<8sQIIQ16s32sI")
 _CRC = struct.Struct("<I")
+_MARK_BYTES = 8
+_MAGIC, _FOOTER = b"kmnbobj2", struct.Struct(f"<8sQIIQ16s32sI{_MARK_BYTES}s")
+_OLD_MAGIC, _OLD_FOOTER = b"kmnbobj1", struct.Struct("<8sQIIQ16s32sI")
 FOOTER_BYTES = _FOOTER.size + _CRC.size
 """Size of the footer."""
-_MAGIC = b"kmnbobj1"
 _LONGEST_TAIL = 1 << 30
+
+
+def _mark(key: str) -> bytes:
+    return hashlib.sha256(key.encode()).digest()[:_MARK_BYTES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,13 @@ class Footer:
     """Random; another one for every write."""
     digest: bytes
     """sha256 of the data."""
+    mark: bytes = b""
+    """Beginning of the sha256 of the key; empty in a file of the first form."""
+
+    @property
+    def own_size(self) -> int:
+        """Bytes of the footer itself."""
+        return (_FOOTER if self.mark else _OLD_FOOTER).size + _CRC.size
 
     @property
     def table_size(self) -> int:
@@ -86,18 +100,36 @@ class Tally:
                 self._table.append(self._crc)
                 self._crc = 0
 
-    def tail(self, attributes: Mapping[str, str], created_ns: int) -> tuple[bytes, Footer]:
-        """Finish: give what follows the data in the file, and the footer in it."""
+    def tail(self, attributes: Mapping[str, str], created_ns: int, *, key: str) -> tuple[bytes, Footer]:
+        """Finish: give what follows the data in the file of a key, and the footer in it."""
         if self.size % BLOCK_BYTES:
             self._table.append(self._crc)
         text = json.dumps(dict(attributes), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
         crc = zlib.crc32(text)
-        footer = Footer(self.size, len(text), crc, created_ns, os.urandom(16), self._sha.digest())
-        fields = (footer.size, BLOCK_BYTES, footer.json_size, created_ns, footer.identity, footer.digest, crc)
+        footer = Footer(self.size, len(text), crc, created_ns, os.urandom(16), self._sha.digest(), _mark(key))
+        fields = (
+            footer.size,
+            BLOCK_BYTES,
+            footer.json_size,
+            created_ns,
+            footer.identity,
+            footer.digest,
+            crc,
+            footer.mark,
+        )
         packed = _FOOTER.pack(_MAGIC, *fields)
         return struct.pack(f"<{len(self._table)}I", *self._table) + text + packed + _CRC.pack(
             zlib.crc32(packed)
         ), footer
+
+
+def _fields(raw: bytes, form: struct.Struct) -> tuple[bytes, tuple[Any, ...]] | None:
+    """Read a footer of one form at the end of some bytes; None where its checksum says that there is none."""
+    packed = raw[-form.size - _CRC.size : -_CRC.size]
+    if len(packed) < form.size or _CRC.unpack(raw[-_CRC.size :])[0] != zlib.crc32(packed):
+        return None
+    magic, *fields = form.unpack(packed)
+    return magic, tuple(fields)
 
 
 class ObjectFile:
@@ -108,7 +140,7 @@ class ObjectFile:
         key: The object, for errors.
 
     Raises:
-        DigestMismatch: The file is shorter, longer or damaged at its end.
+        DigestMismatch: The file is shorter, longer or damaged at its end, or that of another key.
     """
 
     def __init__(self, file: int, key: str) -> None:
@@ -121,14 +153,20 @@ class ObjectFile:
     def _read_footer(self) -> Footer:
         whole = os.fstat(self._file).st_size
         raw = os.pread(self._file, FOOTER_BYTES, max(0, whole - FOOTER_BYTES))
-        if len(raw) < FOOTER_BYTES or _CRC.unpack(raw[-4:])[0] != zlib.crc32(raw[:-4]):
+        magic, fields = _fields(raw, _FOOTER) or _fields(raw, _OLD_FOOTER) or (b"", ())
+        if not fields:
             raise self._spoilt("the end of its file is damaged or missing")
-        magic, size, block, json_size, created, identity, digest, crc = _FOOTER.unpack(raw[:-4])
-        footer = Footer(size, json_size, crc, created, identity, digest)
-        if magic != _MAGIC or block != BLOCK_BYTES or json_size > _LONGEST_TAIL:
+        size, block, json_size, created, identity, digest, crc, *mark = fields
+        footer = Footer(size, json_size, crc, created, identity, digest, *mark)
+        known = magic == (_MAGIC if footer.mark else _OLD_MAGIC)
+        if not known or block != BLOCK_BYTES or json_size > _LONGEST_TAIL:
             raise self._spoilt("it was written in a form that this version does not read")
-        if size + footer.table_size + json_size + FOOTER_BYTES != whole:
+        if size + footer.table_size + json_size + footer.own_size != whole:
             raise self._spoilt(f"its file has {whole} bytes, which is not what {size} bytes of data take")
+        if footer.mark and footer.mark != _mark(self._key):
+            step = "Move it back, or remove it here; to copy an object, read it and put it"
+            reason = "its file is that of another key, renamed or copied by hand"
+            raise DigestMismatch(f"artifact {self._key!r}", reason, step)
         return footer
 
     def info(self) -> ObjectInfo:

@@ -51,12 +51,15 @@ def read_name(name: str) -> bytes | None:
         name: Name of an entry of a folder.
 
     Returns:
-        What it adds to the key: ``/`` and a piece, or a further piece; None for a name that is none of ours.
+        What it adds to the key: ``/`` and a piece, or a further piece; None for a name that is none of ours, and for
+        one that means a key whose file has another name.
     """
     if not _NAME.match(name):
         return None
     text = name.removeprefix(MORE).removesuffix(LEAF)
     plain = re.sub(r"=(..)", lambda found: chr(int(found[1], 16)), text).encode("latin-1")
+    if len(plain) > PIECE_BYTES or b"/" in plain or ("=" in text and _escape(plain) != text):
+        return None
     return plain if name.startswith(MORE) else b"/" + plain
 
 

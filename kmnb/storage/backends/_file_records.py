@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator
 from kmnb.errors import ArtifactNotFound, DigestMismatch, VersionConflict
 from kmnb.storage._keys import check_key, check_prefix
 from kmnb.storage._protocols import Record
-from kmnb.storage._records import check_value
+from kmnb.storage._records import RECORD_MAX_BYTES, check_value
 from kmnb.storage._threads import in_thread
-from kmnb.storage.backends._file_disk import Staged, disk_errors, locked, remove_empty
+from kmnb.storage.backends._file_disk import Staged, disk_errors, locked, opened, remove_empty
 from kmnb.storage.backends._file_paths import object_path
 from kmnb.storage.backends._file_walk import walk
 
@@ -35,10 +35,11 @@ class FileRecords:
         return os.path.join(self._locks, f"{zlib.crc32(key.encode()) % 64:02d}")
 
     def _read(self, key: str) -> Record:
-        with disk_errors(f"record {key!r}"), open(self._path(key), "rb") as file:
-            raw = file.read()
+        with disk_errors(f"record {key!r}"), opened(self._path(key)) as file:
+            raw = os.read(file, _HEAD_BYTES + RECORD_MAX_BYTES + 1)
         value = raw[_HEAD_BYTES:]
-        if len(raw) < _HEAD_BYTES or raw[_REVISION_BYTES:_HEAD_BYTES] != zlib.crc32(value).to_bytes(4, "little"):
+        is_odd = not _HEAD_BYTES <= len(raw) <= _HEAD_BYTES + RECORD_MAX_BYTES
+        if is_odd or raw[_REVISION_BYTES:_HEAD_BYTES] != zlib.crc32(value).to_bytes(4, "little"):
             raise DigestMismatch(
                 f"record {key!r}", "its file is damaged", "Set a thread's aside with kmnb doctor --fix"
             )

@@ -15,7 +15,7 @@ from kmnb.errors import AlreadyExists
 from kmnb.storage._digest import RunningDigest
 from kmnb.storage._ranges import same_object
 from kmnb.storage._threads import in_thread, in_threads
-from kmnb.storage.backends._file_disk import Staged, disk_errors
+from kmnb.storage.backends._file_disk import Staged, disk_errors, open_file
 from kmnb.storage.backends._file_format import ObjectFile, Tally
 
 AHEAD_WINDOWS = 2
@@ -100,7 +100,7 @@ class Writer:
 
     def _publish(self, last: bytes | memoryview, attributes: Mapping[str, str]) -> ObjectInfo:
         self._both(last)
-        tail, footer = self._tally.tail(attributes, time.time_ns())
+        tail, footer = self._tally.tail(attributes, time.time_ns(), key=self._key)
         self._append(tail)
         with disk_errors(self._thing):
             try:
@@ -126,7 +126,7 @@ class Reader:
 
     def _open(self, info: ObjectInfo | None) -> bytes:
         with disk_errors(f"artifact {self._key!r}"):
-            self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            self._file = open_file(self._path)
             self._object = ObjectFile(self._file, self._key)
         same_object(self._object.info(), info)
         return self._window(0)

@@ -7,10 +7,11 @@ which nobody lists or reads and the next one who opens the store collects.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -73,8 +74,8 @@ class FileArea:
         check_range(start, end)
 
         def read() -> bytes:
-            with disk.disk_errors(f"artifact {key!r}"), open(path, "rb", buffering=0) as file:
-                found = ObjectFile(file.fileno(), key)
+            with disk.disk_errors(f"artifact {key!r}"), disk.opened(path) as file:
+                found = ObjectFile(file, key)
                 same_object(found.info(), info)
                 return found.read(start, end)
 
@@ -95,8 +96,8 @@ class FileArea:
         path = self._path(key)
 
         def read() -> ObjectInfo:
-            with disk.disk_errors(f"artifact {key!r}"), open(path, "rb", buffering=0) as file:
-                found = ObjectFile(file.fileno(), key)
+            with disk.disk_errors(f"artifact {key!r}"), disk.opened(path) as file:
+                found = ObjectFile(file, key)
                 return found.footer.info(key, found.attributes())
 
         return await in_thread(read)
@@ -122,14 +123,20 @@ class FileArea:
 
 
 def _listed(key: str, path: str) -> ObjectInfo | None:
+    """Give what a listing tells: of what cannot be read, or is no file of this key, only that it is there."""
     try:
-        with open(path, "rb", buffering=0) as file:
-            changed = os.fstat(file.fileno()).st_mtime
-            return ObjectFile(file.fileno(), key).info()
+        with disk.opened(path) as file:
+            return ObjectFile(file, key).info()
     except FileNotFoundError:
         return None
     except DigestMismatch:
-        return ObjectInfo(key, created_at=datetime.fromtimestamp(changed, UTC))
+        pass
+    except OSError as error:
+        if error.errno not in disk.NO_FILE | {errno.EACCES, errno.EPERM}:
+            raise
+    with suppress(FileNotFoundError):
+        return ObjectInfo(key, created_at=datetime.fromtimestamp(os.lstat(path).st_mtime, UTC))
+    return None
 
 
 class FileBackend:

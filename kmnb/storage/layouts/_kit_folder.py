@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,9 +77,10 @@ class KitFolder(tree.FolderShelf):
             if tree.is_number(entry.name) and entry.is_dir():
                 try:
                     told = os.stat(os.path.join(entry.path, os.path.basename(folder)), follow_symlinks=False)
-                except FileNotFoundError:
+                except (FileNotFoundError, NotADirectoryError):
                     continue
-                yield Slot(address, int(entry.name), told.st_size, tree.moment_of(told))
+                if stat.S_ISREG(told.st_mode):
+                    yield Slot(address, int(entry.name), told.st_size, tree.moment_of(told))
 
     def _everything(self) -> Iterator[Slot]:
         self.unplaced = Unplaced()
