@@ -132,6 +132,8 @@ class Events:
             return self
         standing = asyncio.Event()
         self._pump = asyncio.get_running_loop().create_task(self._fill(standing))
+        # It ends with an error when the store is closed first, which nobody may ask for.
+        self._pump.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         waiting = asyncio.ensure_future(standing.wait())
         await asyncio.wait({waiting, self._pump}, return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()

@@ -22,6 +22,7 @@ import obstore
 
 from kmnb.errors import ArtifactNotFound
 from kmnb.storage._feed import Feed
+from kmnb.storage._life import Life
 from kmnb.storage._threads import in_thread_detached
 from kmnb.storage.backends._bucket_errors import ConnectionLost, translate
 
@@ -59,17 +60,6 @@ def _end_uploads() -> None:
 
 
 os.register_at_fork(after_in_child=_under_way.clear)
-
-
-async def _call(thing: str, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-    try:
-        return await in_thread_detached(partial(function, *args, **kwargs))
-    except BaseException as error:
-        # A panic of the library is no Exception; it is the store's fault all the same.
-        ours = translate(thing, error)
-        if ours is None:
-            raise
-        raise ours from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +116,18 @@ class Bucket:
     """
 
     def __init__(self, store: Any, name: str) -> None:
-        self._store, self.name = store, name
+        self._store, self.name, self.life = store, name, Life(name)
+
+    async def _call(self, thing: str, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        self.life.check()
+        try:
+            return await in_thread_detached(partial(function, *args, **kwargs))
+        except BaseException as error:
+            # A panic of the library is no Exception; it is the store's fault all the same.
+            ours = translate(thing, error)
+            if ours is None:
+                raise
+            raise ours from None
 
     async def put(
         self,
@@ -161,10 +162,10 @@ class Bucket:
         options: dict[str, Any] = {"mode": mode, "use_multipart": False, "attributes": kept}
         for pause in RESEND_PAUSES:
             try:
-                return _revision(await _call(thing, obstore.put, self._store, path, data, **options))
+                return _revision(await self._call(thing, obstore.put, self._store, path, data, **options))
             except ConnectionLost:
                 await asyncio.sleep(pause)
-        return _revision(await _call(thing, obstore.put, self._store, path, data, **options))
+        return _revision(await self._call(thing, obstore.put, self._store, path, data, **options))
 
     async def upload(
         self,
@@ -192,7 +193,7 @@ class Bucket:
                 ended.set()
                 _under_way.pop(feed, None)
 
-        sending = asyncio.ensure_future(_call(thing, send))
+        sending = asyncio.ensure_future(self._call(thing, send))
         try:
             async for block in blocks:
                 await feed.push(block, sending)
@@ -213,7 +214,7 @@ class Bucket:
             small = max_bytes is None or result.meta["size"] <= max_bytes
             return _found(result.meta, result.attributes, bytes(result.bytes()) if small else b"")
 
-        return await _call(thing, read)
+        return await self._call(thing, read)
 
     async def get_range(self, path: str, start: int, end: int, *, thing: str) -> Found:
         """Read a range that is not empty and begins inside; the end is exclusive."""
@@ -222,7 +223,7 @@ class Bucket:
             result = obstore.get(self._store, path, options={"range": (start, end)})
             return _found(result.meta, result.attributes, bytes(result.bytes()))
 
-        return await _call(thing, read)
+        return await self._call(thing, read)
 
     async def stream(
         self, path: str, start: int, end: int, *, thing: str
@@ -243,11 +244,11 @@ class Bucket:
             result = obstore.get(self._store, path, options={"range": (start, end)})
             return _found(result.meta, result.attributes), result.stream(min_chunk_size=CHUNK_BYTES)
 
-        found, chunks = await _call(thing, begin)
-        ahead = asyncio.ensure_future(_call(thing, _some, chunks))
+        found, chunks = await self._call(thing, begin)
+        ahead = asyncio.ensure_future(self._call(thing, _some, chunks))
         try:
             while some := await ahead:
-                ahead = asyncio.ensure_future(_call(thing, _some, chunks))
+                ahead = asyncio.ensure_future(self._call(thing, _some, chunks))
                 yield found, some
         finally:
             ahead.cancel()
@@ -260,21 +261,21 @@ class Bucket:
             result = obstore.get(self._store, path, options={"head": True})
             return _found(result.meta, result.attributes)
 
-        return await _call(thing, read)
+        return await self._call(thing, read)
 
     async def list(self, folder: str) -> AsyncGenerator[Found, None]:
         """Walk everything below a folder, page by page, in the store's order."""
         pages = iter(obstore.list(self._store, prefix=folder.rstrip("/"), chunk_size=1000))
-        while page := await _call(self.name, next, pages, None):
+        while page := await self._call(self.name, next, pages, None):
             for meta in page:
                 yield _found(meta)
 
     async def delete(self, path: str, *, thing: str) -> None:
         """Remove it; silent when it is not there."""
         with suppress(ArtifactNotFound):
-            await _call(thing, obstore.delete, self._store, path)
+            await self._call(thing, obstore.delete, self._store, path)
 
     async def probe(self) -> None:
         """Make sure that the bucket is there and may be listed."""
         pages = iter(obstore.list(self._store, chunk_size=1))
-        await _call(self.name, next, pages, None)
+        await self._call(self.name, next, pages, None)

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from kmnb.testing._contract_callers import CallerContract
+from kmnb.testing._contract_closing import ClosingContract
 from kmnb.testing._contract_keys import KeyContract
 from kmnb.testing._contract_machine import MachineContract
 from kmnb.testing._contract_processes import ProcessContract
@@ -20,6 +21,13 @@ from kmnb.testing._contract_verbs import VerbContract
 
 
 class StoreContract(
-    VerbContract, KeyContract, RecordContract, CallerContract, RaceContract, ProcessContract, MachineContract
+    VerbContract,
+    KeyContract,
+    RecordContract,
+    CallerContract,
+    ClosingContract,
+    RaceContract,
+    ProcessContract,
+    MachineContract,
 ):
     """Everything that a backend guarantees; run by pytest in a subclass whose name begins with ``Test``."""

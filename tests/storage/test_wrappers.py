@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kmnb._bridge import run
+from kmnb.core.addresses import NamedAddress
 from kmnb.core.progress import tally
-from kmnb.errors import ArtifactNotFound, StoreUnavailable
+from kmnb.errors import ArtifactNotFound, StoreError, StoreUnavailable
 from kmnb.storage import Store, open_backend
 from kmnb.storage._protocols import Backend
 from kmnb.storage._wrappers import CountingBackend, ReadOnlyBackend, RetryingBackend, WrappedArea, WrappedBackend
@@ -94,15 +96,54 @@ def test_what_is_not_there_is_not_asked_for_again() -> None:
 
 
 def test_a_wrapper_is_a_backend() -> None:
-    inner = opened()
-    for wrapped in (CountingBackend(inner), ReadOnlyBackend(inner), RetryingBackend(inner)):
-        backend: Backend = wrapped
+    for wrap in (CountingBackend, ReadOnlyBackend, RetryingBackend):
+        inner = opened()
+        backend: Backend = wrap(inner)
         assert (backend.url, backend.server_url, backend.bus) == (inner.url, None, None)
         assert backend.capabilities == inner.capabilities
         assert run(backend.describe())["url"] == inner.url
         assert run(backend.now()) >= run(inner.now()).replace(microsecond=0)
         assert inner.url in repr(backend)
         run(backend.close())
+
+
+@pytest.mark.parametrize("layout", ["agent-mesh", "adk"])
+@pytest.mark.parametrize("scheme", ["file", "memory"])
+def test_a_closed_store_of_a_peers_layout_refuses_every_verb(tmp_path: Path, layout: str, scheme: str) -> None:
+    url = f"file://{tmp_path}/store" if scheme == "file" else "memory://"
+    backend = run(open_backend(url, layout=layout))
+    key = NamedAddress.of("r.csv", app="app", user="u", session="s").version_key(0)
+    run(backend.named.put(key, b"1"))
+    run(backend.close())
+    run(backend.close())
+    area = backend.named
+
+    async def walk(windows: Any) -> None:
+        async for _ in windows:
+            pass
+
+    for verb in (
+        lambda: area.put(key, b"2"),
+        lambda: area.head(key),
+        lambda: area.get_range(key, 0, 1),
+        lambda: walk(area.stream(key)),
+        lambda: walk(area.list()),
+        lambda: area.delete(key),
+        lambda: backend.discussions.head("x"),
+        lambda: backend.now(),
+    ):
+        with pytest.raises(StoreError, match="it was closed"):
+            run(verb())
+
+
+def test_a_read_only_store_closes_what_it_wraps() -> None:
+    inner = opened()
+    with Store(ReadOnlyBackend(inner)) as store:
+        assert list(store.list()) == []
+    with pytest.raises(StoreError, match="it was closed"):
+        store.head("x")
+    with pytest.raises(StoreError, match="it was closed"):
+        run(inner.now())
 
 
 def test_the_suite_holds_all_parts() -> None:

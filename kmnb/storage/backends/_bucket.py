@@ -148,6 +148,7 @@ class BucketBackend:
 
     async def now(self) -> datetime:
         """Give the bucket's clock, by writing a record and asking when it was written."""
+        self._bucket.life.check()
         if Capability.CROSS_PROCESS not in self.capabilities:
             return datetime.now(UTC)
         path = f"{self._prefix}clock"
@@ -156,6 +157,7 @@ class BucketBackend:
 
     async def describe(self) -> dict[str, Any]:
         """Tell what kind of store it is."""
+        self._bucket.life.check()
         return {"kind": self.url.partition(":")[0], "url": self.url, "warnings": []}
 
     async def collect(self, *, dry_run: bool = False) -> list[Remnant]:
@@ -163,4 +165,5 @@ class BucketBackend:
         return await collect_leftovers(self._bucket, self._prefix, now=await self.now(), dry_run=dry_run)
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Have every further call refused; nothing is held open."""
+        self._bucket.life.end()

@@ -60,6 +60,7 @@ class BucketArea:
     ) -> ObjectInfo:
         """Store an object; see ``ObjectArea.put``."""
         path, thing = self._paths.path(check_key(key)), f"artifact {key!r}"
+        self._bucket.life.check()
         facts = Facts(self._home + secrets.token_hex(16), "", key=key if self._paths.is_cut(path) else None)
         if create_only and (known_size(source) or SMALL_MAX_BYTES + 1) > SMALL_MAX_BYTES:
             # Only the conditional write decides; whoever is late anyway shall not read or send a large source first.
@@ -185,6 +186,7 @@ class BucketArea:
     async def get_range(self, key: str, start: int, end: int, *, info: ObjectInfo | None = None) -> bytes:
         """Read some bytes; see ``ObjectArea.get_range``."""
         check_range(start, end)
+        self._bucket.life.check()
         known = await self._known(check_key(key), info)
         stop = min(end, known.size or 0)
         if start >= stop:

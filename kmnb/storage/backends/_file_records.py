@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 
 from kmnb.errors import ArtifactNotFound, DigestMismatch, VersionConflict
 from kmnb.storage._keys import check_key, check_prefix
+from kmnb.storage._life import Life
 from kmnb.storage._protocols import Record
 from kmnb.storage._records import RECORD_MAX_BYTES, check_value
 from kmnb.storage._threads import in_thread
@@ -25,10 +26,11 @@ _HEAD_BYTES = _REVISION_BYTES + 4
 class FileRecords:
     """The record area of a file store; a lock file per 1/64 of the keys makes writes conditional."""
 
-    def __init__(self, top: str, *, staging: str, locks: str) -> None:
-        self._top, self._staging, self._locks = top, staging, locks
+    def __init__(self, top: str, *, staging: str, locks: str, life: Life) -> None:
+        self._top, self._staging, self._locks, self._life = top, staging, locks, life
 
     def _path(self, key: str) -> str:
+        self._life.check()
         return os.path.join(self._top, object_path(check_key(key)))
 
     def _lock(self, key: str) -> str:
@@ -88,6 +90,7 @@ class FileRecords:
 
     async def list(self, prefix: str = "") -> AsyncIterator[Record]:
         """Walk records; see ``RecordArea.list``."""
+        self._life.check()
         async for found in walk(self._top, check_prefix(prefix), self._seen):
             yield found
 

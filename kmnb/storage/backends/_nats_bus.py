@@ -11,6 +11,7 @@ from typing import Any
 
 from kmnb.core.bounds import MIB
 from kmnb.errors import KmnbError, StoreError, StoreUnavailable
+from kmnb.storage._life import Life
 from kmnb.storage._protocols import BusMessage
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_link import Link
@@ -172,9 +173,9 @@ class NatsBus:
         """Follow a subject live; see the protocol.
 
         Raises:
-            StoreError: The follower lags so far behind that messages were lost.
+            StoreError: The follower lags so far behind that messages were lost; or the store was closed.
         """
-        client, inbox = await self._link.client(), _Inbox(subject)
+        client, inbox = await self._link.client(), _Inbox(subject, self._link.life)
         try:
             subscription = await client.subscribe(subject, cb=inbox.put)
             try:
@@ -185,8 +186,9 @@ class NatsBus:
         except Exception as error:
             raise failures.translate(error, f"subject {subject}", self._link.address.shown) from error
         try:
-            while True:
-                yield await inbox.get()
+            with self._link.life.watched(inbox.wake):
+                while True:
+                    yield await inbox.get()
         finally:
             if not client.is_closed:
                 await subscription.unsubscribe()
@@ -195,8 +197,8 @@ class NatsBus:
 class _Inbox:
     """Messages that a follower has not taken yet; their number and size are bounded."""
 
-    def __init__(self, subject: str) -> None:
-        self._subject = subject
+    def __init__(self, subject: str, life: Life) -> None:
+        self._subject, self._life = subject, life
         self._messages: deque[BusMessage] = deque()
         self._bytes = self._lost = 0
         self._changed = asyncio.Event()
@@ -210,12 +212,17 @@ class _Inbox:
             self._bytes += len(message.data)
         self._changed.set()
 
+    def wake(self) -> None:
+        """Have whoever waits look again."""
+        self._changed.set()
+
     async def get(self) -> BusMessage:
         """Take the next one; wait for it."""
         while not self._messages:
             if self._lost:
                 reason = f"{self._lost} messages were lost: they came faster than they were taken"
                 raise StoreError(f"subject {self._subject}", reason, "Read the history, then follow again")
+            self._life.check()
             self._changed.clear()
             await self._changed.wait()
         message = self._messages.popleft()

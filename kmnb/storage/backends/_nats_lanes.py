@@ -34,7 +34,9 @@ class Lanes:
 
         Raises:
             StoreUnavailable: No server takes the connection.
+            StoreError: The store was closed.
         """
+        self._link.life.check()
         lane = self._pick() or await self._open(thing)
         bytes_before, messages_before = lane.received_bytes, lane.sent_messages
         try:
@@ -49,7 +51,7 @@ class Lanes:
             lane.release()
             self._link.received_bytes += lane.received_bytes - bytes_before
             self._link.requests += lane.sent_messages - messages_before
-        if lane.is_reusable and len(self._idle) < IDLE_LANES:
+        if lane.is_reusable and len(self._idle) < IDLE_LANES and self._link.life.is_open:
             self._idle.append(lane)
         else:
             lane.abort()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kmnb.core.progress import retried
 from kmnb.errors import StoreError, StoreUnavailable
+from kmnb.storage._life import Life
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_address import Address
 from kmnb.storage.backends._nats_pings import Pings
@@ -45,7 +46,7 @@ class Link:
         after_fork: Callable[[], None] | None = None,
         find: Callable[[Address], Awaitable[Address]] | None = None,
     ) -> None:
-        self.address = address
+        self.address, self.life = address, Life(f"nats://{address.shown}")
         self._after_fork, self._find = after_fork, find
         self._search: asyncio.Task[None] | None = None
         self.pings = Pings()
@@ -69,7 +70,9 @@ class Link:
         Raises:
             StoreUnavailable: No server was reached within the connect time-out.
             StoreDenied: The credentials were refused.
+            StoreError: The store was closed.
         """
+        self.life.check()
         if self._pid != os.getpid():
             self._client, self._pid, self._opening, self._waiting = None, os.getpid(), asyncio.Lock(), {}
             self._search, self.pings = None, Pings()
@@ -79,6 +82,7 @@ class Link:
         deadline = loop.time() + self.patience
         while True:
             client = await self._opened()
+            self.life.check()
             if client.is_connected:
                 return client
             if loop.time() >= deadline:
@@ -89,7 +93,11 @@ class Link:
         if self._client is None or self._client.is_closed:
             async with self._opening:
                 if self._client is None or self._client.is_closed:
-                    self._client = await self._connect()
+                    client = await self._connect()
+                    if not self.life.is_open:  # closed meanwhile
+                        await _close_quietly(client)
+                    self.life.check()
+                    self._client = client
         return self._client
 
     def _away(self, thing: str) -> StoreUnavailable:
@@ -262,7 +270,8 @@ class Link:
             await asyncio.sleep(PAUSE_SECONDS)
 
     async def close(self) -> None:
-        """Let go of the connection."""
+        """Let go of the connection, for good."""
+        self.life.end()
         client, self._client = self._client, None
         if self._search is not None and self._pid == os.getpid():
             self._search.cancel()

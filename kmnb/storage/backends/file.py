@@ -20,6 +20,7 @@ from kmnb.core.metadata import Capability, ObjectInfo
 from kmnb.errors import BadRequest, DigestMismatch, StoreUnavailable
 from kmnb.storage._callers import tell
 from kmnb.storage._keys import check_key, check_prefix
+from kmnb.storage._life import Life
 from kmnb.storage._protocols import Attributes, Progress, Remnant, Source
 from kmnb.storage._ranges import check_range, same_object
 from kmnb.storage._source import blocks, final_attributes, is_fixed, known_size
@@ -36,10 +37,11 @@ from kmnb.storage.backends._file_walk import walk
 class FileArea:
     """One area of objects in a folder."""
 
-    def __init__(self, top: str, *, staging: str) -> None:
-        self._top, self._staging = top, staging
+    def __init__(self, top: str, *, staging: str, life: Life) -> None:
+        self._top, self._staging, self._life = top, staging, life
 
     def _path(self, key: str) -> str:
+        self._life.check()
         return os.path.join(self._top, object_path(check_key(key)))
 
     async def put(
@@ -104,6 +106,7 @@ class FileArea:
 
     async def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
         """Walk objects; a damaged one is listed without its size. See ``ObjectArea.list``."""
+        self._life.check()
         async for info in walk(self._top, check_prefix(prefix), _listed):
             yield info
 
@@ -154,10 +157,11 @@ class FileBackend:
         folders = {name: os.path.join(root, name) for name in ("discussions", "named", "records", "staging", "locks")}
         for folder in folders.values():
             disk.make_folders(folder)
-        self._staging = folders["staging"]
-        self.discussions = FileArea(folders["discussions"], staging=self._staging)
-        self.named = FileArea(folders["named"], staging=self._staging)
-        self.records = FileRecords(folders["records"], staging=self._staging, locks=folders["locks"])
+        staging, life = folders["staging"], Life(self.url)
+        self._staging, self._life = staging, life
+        self.discussions = FileArea(folders["discussions"], staging=staging, life=life)
+        self.named = FileArea(folders["named"], staging=staging, life=life)
+        self.records = FileRecords(folders["records"], staging=staging, locks=folders["locks"], life=life)
         disk.collect_leftovers(self._staging)
 
     def __repr__(self) -> str:
@@ -165,20 +169,24 @@ class FileBackend:
 
     async def now(self) -> datetime:
         """Give this machine's clock."""
+        self._life.check()
         return datetime.now(UTC)
 
     async def describe(self) -> dict[str, Any]:
         """Tell free space and what killed writers left."""
+        self._life.check()
         usage = await in_thread(lambda: shutil.disk_usage(self._root))
         under_way = await in_thread(lambda: len(os.listdir(self._staging)))
         return {"kind": "file", "url": self.url, "free_bytes": usage.free, "under_way": under_way, "warnings": []}
 
     async def collect(self, *, dry_run: bool = False) -> list[Remnant]:
         """Remove staged files of killed writers."""
+        self._life.check()
         return await in_thread(partial(disk.collect_leftovers, self._staging, dry_run=dry_run))
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Have every further call refused; nothing is held open."""
+        self._life.end()
 
 
 class _Plugin:

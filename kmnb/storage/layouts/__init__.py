@@ -14,6 +14,7 @@ from kmnb.core.config import LAYOUTS
 from kmnb.core.peer_names import OWN_FOLDER
 from kmnb.core.urls import bare_url
 from kmnb.errors import BadRequest, NotSupported
+from kmnb.storage._life import Life
 from kmnb.storage._protocols import Backend
 from kmnb.storage._urls import split_url
 from kmnb.storage._wrappers import WrappedBackend
@@ -40,8 +41,14 @@ class LayoutBackend(WrappedBackend):
     """
 
     def __init__(self, inner: Backend, shelf: Shelf, *, url: str, layout: str) -> None:
-        self._layout, self._url, self._area = layout, url, LayoutArea(shelf, inner.named)
+        self._layout, self._url, self._life = layout, url, Life(url)
+        self._area = LayoutArea(shelf, inner.named, life=self._life)
         super().__init__(inner, discussions=inner.discussions, named=self._area)
+
+    async def close(self) -> None:
+        """Close the store; see the protocol."""
+        self._life.end()
+        await super().close()
 
     @property
     def layout(self) -> str:

@@ -21,6 +21,7 @@ from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.core.metadata import Attribute, ObjectInfo
 from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, KeySyntaxError
 from kmnb.storage._keys import check_key, check_prefix, is_below
+from kmnb.storage._life import Life
 from kmnb.storage._protocols import Attributes, ObjectArea, Progress, Source
 from kmnb.storage._ranges import check_range, same_object
 from kmnb.storage._source import Intake, final_attributes, known_size
@@ -46,13 +47,15 @@ class LayoutArea:
     Args:
         shelf: Where versions lie.
         own: kmnb's own area for facts, and for everything that is no version.
+        life: Whether the store is open.
     """
 
-    def __init__(self, shelf: Shelf, own: ObjectArea) -> None:
-        self.shelf, self._own = shelf, own
+    def __init__(self, shelf: Shelf, own: ObjectArea, *, life: Life) -> None:
+        self.shelf, self._own, self._life = shelf, own, life
 
     async def _find(self, key: str) -> tuple[NamedAddress, int] | None:
         """Tell which version a key means; None for a key that means none."""
+        self._life.check()
         start, _, number = check_key(key).rpartition("/")
         if not is_number(number) or start.count("/") not in (3, 4):
             return None
@@ -131,6 +134,7 @@ class LayoutArea:
     async def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
         """Walk versions, sorted; companions of what is there are left out. See ``ObjectArea.list``."""
         below = check_prefix(prefix)
+        self._life.check()
         place = parse_place(below) if below else None
         if place is not None and not self._holds(_some_address(place)):
             return
