@@ -78,10 +78,10 @@ def plain(card: Card, *, max_lines: int = PLAIN_MAX_LINES, width: int = PLAIN_WI
     Returns:
         Text without a line end at its end.
     """
-    lines = [_flat(card.title)]
+    lines = [flat(card.title)]
     if facts := _facts(card):
         lines.append(" · ".join(f"{name} {value}" for name, value in facts))
-    notes = [_flat(note) for note in card.notes][: max(0, max_lines - len(lines) - 2)]
+    notes = [flat(note) for note in card.notes][: max(0, max_lines - len(lines) - 2)]
     room = max_lines - len(lines) - len(notes)
     body = _lines(card.body)
     content = [*_grid(card, room), *(visible(line) for line in body[: max(0, room)])][: max(0, room)]
@@ -102,7 +102,7 @@ def _missing(card: Card, hidden: int) -> str:
 def _grid(card: Card, room: int) -> list[str]:
     if not card.columns:
         return []
-    table = [[_flat(cell) for cell in row] for row in [card.columns, *card.rows[: max(0, room)]]][: max(0, room)]
+    table = [[flat(cell) for cell in row] for row in [card.columns, *card.rows[: max(0, room)]]][: max(0, room)]
     widths = [min(60, max(len(row[i]) for row in table if i < len(row))) for i in range(len(card.columns))]
     return [
         "  ".join(_cut(cell, widths[i]).ljust(widths[i]) for i, cell in enumerate(row[: len(widths)])).rstrip()
@@ -170,20 +170,21 @@ def _preformatted(body: str, room: int) -> tuple[str, int]:
 
 
 def _facts(card: Card) -> list[tuple[str, str]]:
-    return [(_flat(name), _flat(value)) for name, value in card.facts if value not in (None, "", (), [])][:20]
+    return [(flat(name), flat(value)) for name, value in card.facts if value not in (None, "", (), [])][:20]
 
 
 def _lines(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n") if text else []
 
 
-def _flat(value: Any) -> str:
+def flat(value: Any, max_bytes: int = _CELL_MAX_BYTES) -> str:
+    """Write a value as one line of a bounded length that is safe to look at."""
     text = "" if value is None else value if isinstance(value, str) else str(value)
-    return visible(clip(text, _CELL_MAX_BYTES).replace("\n", "⏎").replace("\t", " "))
+    return visible(clip(text, max_bytes).replace("\n", "⏎").replace("\t", " "))
 
 
 def _safe(value: Any) -> str:
-    return escape(_flat(value))
+    return escape(flat(value))
 
 
 def _cut(text: str, width: int) -> str:

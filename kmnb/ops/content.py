@@ -15,6 +15,8 @@ from kmnb.storage._protocols import Source
 from kmnb.storage._source import blocks
 
 JSON_TYPE = "application/json"
+MEDIA_TYPE_MAX = 255
+"""Most characters of a MIME type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +45,25 @@ async def read_content(data: Any, *, media_type: str | None, inline_max_bytes: i
         inline_max_bytes: Largest UTF-8 size that stays inline, inclusive.
 
     Raises:
-        BadRequest: Data that cannot be stored as it is.
+        BadRequest: Data that cannot be stored as it is, or text that is no MIME type.
     """
     raw, told = _as_bytes(data)
-    media_type = as_text("media_type", media_type) if media_type is not None else told
+    media_type = _media_type(media_type) if media_type is not None else told
     if raw is not None:
         small = bytes(raw) if len(raw) <= inline_max_bytes else None
         return Content(raw, media_type, _text(small))
     if isinstance(data, PathLike):
         return await _of_path(data, media_type, inline_max_bytes)
     return await _of_stream(_stream(data), media_type, inline_max_bytes)
+
+
+def _media_type(given: Any) -> str:
+    """Check a MIME type: it travels in headers, and people are shown it."""
+    text = as_text("media_type", given)
+    if len(text) > MEDIA_TYPE_MAX or not text.isascii() or not text.isprintable():
+        told = f"is no MIME type: it has to be printable ASCII of at most {MEDIA_TYPE_MAX} characters"
+        raise BadRequest(f"media_type {clip(ascii(text), 100)}", told, "Give one such as text/csv, or none.")
+    return text
 
 
 def _as_bytes(data: Any) -> tuple[bytes | memoryview | None, str | None]:
@@ -139,11 +150,12 @@ def _stream(data: Any) -> AsyncIterator[Any]:
         return blocks(_read_all(data))
     if isinstance(data, Iterable) and not isinstance(data, Sized):
         return blocks(_encoded(data))
-    raise BadRequest(
-        f"data of type {type(data).__name__}",
-        "cannot be stored as it is",
-        "Give text, bytes, a JSON value, a path, a file, or an iterator of bytes or text.",
-    )
+    way_out = "Give text, bytes, a JSON value, a path, a file, or an iterator of bytes or text."
+    if callable(getattr(data, "to_parquet", None)):
+        way_out = "Give its bytes, for example to_parquet() or to_csv(index=False)."
+    elif callable(getattr(data, "write_parquet", None)):
+        way_out = "Give its text or bytes, for example write_csv()."
+    raise BadRequest(f"data of type {type(data).__name__}", "cannot be stored as it is", way_out)
 
 
 def _read_all(file: Any) -> Iterator[bytes]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kmnb import _plugins
 from kmnb._bridge import blocking, bridge, bridged, run
+from kmnb.core.bounds import KEY_MAX_BYTES
 from kmnb.core.cards import artifact_card
-from kmnb.core.display import bundle, count_text, joined, size_text
+from kmnb.core.display import bundle, count_text, flat, joined, size_text
 from kmnb.core.metadata import ObjectInfo
 from kmnb.core.slice import Slice
 from kmnb.errors import ArtifactNotFound
@@ -193,8 +194,8 @@ class Artifact(HandleFacts, SipMethods, ReadMethods, FrameMethods):
         return sorted({*super().__dir__(), *sips, *(f"{name}_async" for name in sips)})
 
     def __repr__(self) -> str:
-        facts = joined([size_text(self.size), count_text(self.rows, "rows"), self.media_type])
-        return f"<Artifact {self._key}{' · ' if facts else ''}{facts}>"
+        facts = [size_text(self.size), count_text(self.rows, "rows"), flat(self.media_type)]
+        return f"<Artifact {joined([flat(self._key, KEY_MAX_BYTES), *facts])}>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return bundle(artifact_card(self))

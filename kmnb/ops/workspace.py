@@ -9,7 +9,7 @@ from kmnb import _plugins
 from kmnb._bridge import blocking, bridged
 from kmnb.core.cards import workspace_card
 from kmnb.core.config import Names, Setting
-from kmnb.core.display import bundle
+from kmnb.core.display import bundle, flat
 from kmnb.ops._face_bus import BusFace
 from kmnb.ops._face_compute import ComputeFace
 from kmnb.ops._face_named import NamedFace
@@ -42,7 +42,7 @@ class Workspace(StoreFace, NamedFace, ThreadFace, BusFace, ComputeFace, ProjectF
 
     def __repr__(self) -> str:
         names = self.names
-        return f"<kmnb workspace {names.namespace}/{names.crew}/{names.thread} on {self.url}>"
+        return f"<kmnb workspace {flat(f'{names.namespace}/{names.crew}/{names.thread}')} on {flat(self.url)}>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return bundle(workspace_card(self.url, self.settings))

@@ -15,6 +15,7 @@ from typing import Any, get_args, get_type_hints
 import pandas
 import pytest
 
+import kmnb
 from kmnb.core.metadata import Area
 from kmnb.errors import ArtifactNotFound, BadRequest, BoundExceeded
 from kmnb.ops.handle import Artifact
@@ -197,3 +198,12 @@ def test_a_missing_artifact_is_told_by_every_sip(connect: Callable[..., Workspac
         with pytest.raises(ArtifactNotFound):
             take(ws.get(envelope))
     assert ws.put(b"x\n" * 5, tool="log").head(1).values == ["x"]
+
+
+def test_a_repr_shows_no_control_character_and_is_bounded(ws: Workspace) -> None:
+    envelope = ws.put("a", tool="t").envelope() | {"contentType": "\x1b]0;title\x07\u202e" + "x" * 9000}
+    told = kmnb.connect("memory://", thread="\x1b[31mt")
+    for shown in (repr(ws.get(envelope)), str(ws.get(envelope)), repr(told)):
+        assert shown.isprintable()
+        assert len(shown) < 2000
+    told.close()

@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas
+import polars
 import pytest
 
 from kmnb._bridge import run
@@ -245,6 +247,23 @@ def test_content_is_read_no_further_than_needed_to_decide() -> None:
     content = run(read_content(source(), media_type=None, inline_max_bytes=4096))
     assert content.inline is None
     assert len(taken) <= 6
+
+
+@pytest.mark.parametrize("media_type", ["text/plain\r\nX-Evil: 1", "\x1b[31m", "text/\u202ehtml", "x" * 256])
+def test_a_mime_type_is_printable_and_short(ws: Workspace, media_type: str) -> None:
+    for store in (ws.put, ws.spill):
+        with pytest.raises(BadRequest, match="is no MIME type"):
+            store(b"x" * 5000, tool="t", media_type=media_type)
+    with pytest.raises(BadRequest, match="is no MIME type"):
+        ws.save("a.txt", b"x", media_type=media_type)
+    assert list(ws.list()) == []
+
+
+def test_a_frame_is_refused_with_the_way_to_its_bytes(ws: Workspace) -> None:
+    with pytest.raises(BadRequest, match=r"to_parquet\(\)"):
+        ws.put(pandas.DataFrame({"a": [1]}), tool="t")
+    with pytest.raises(BadRequest, match=r"write_csv\(\)"):
+        ws.put(polars.DataFrame({"a": [1]}), tool="t")
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000 + "]" * 100_000, '{"a":' * 100_000 + "1" + "}" * 100_000])
