@@ -4,7 +4,6 @@ A notebook's main thread already runs an event loop, so kmnb owns a daemon threa
 calls hand their coroutine to it and wait; on any exception in the waiting thread, KeyboardInterrupt included, the
 task is cancelled and given :data:`GRACE_SECONDS` to clean up. Coroutines awaited on a foreign loop are handed over
 too, with a heartbeat, since an ipykernel delivers an interrupt only when its loop wakes (ipython/ipykernel#881).
-
 After a fork the child makes a new thread on first use.
 """
 
@@ -175,8 +174,7 @@ def run(coroutine: Coroutine[Any, Any, T], wait: Callable[[concurrent.futures.Fu
             job.cancel()
             with contextlib.suppress(BaseException):
                 job.outcome.exception(timeout=GRACE_SECONDS)
-            # Where in our waiting an interrupt came says nothing, and takes a notebook a while to show.
-            error.__traceback__ = None
+            error.__traceback__ = None  # where in our waiting it came says nothing, and takes long to show
         raise
 
 
