@@ -99,6 +99,19 @@ def said(error: BaseException, about: str = "") -> str:
     return f"{error.thing}: {error.reason}" if error.reason else error.thing
 
 
+def shown(value: Any) -> str:
+    """Give a value as errors show it: short and printable, whatever it is.
+
+    Args:
+        value: What a caller gave.
+    """
+    try:
+        text = ascii(value)
+    except Exception:
+        text = f"a value of type {type(value).__name__}"
+    return clip(text, 80)
+
+
 def _rebuild(kind: type[KmnbError], texts: tuple[str, str, str], facts: dict[str, Any]) -> KmnbError:
     """Make an error again from its facts, so that errors can be pickled."""
     return kind(*texts, **facts)

@@ -54,9 +54,10 @@ def _problem_notes(answer: Slice) -> list[str]:
 def outcome_card(outcome: Outcome) -> Card:
     """Lay out the end of a run: how it ended, what it printed, and what proves its numbers."""
     code = f"exit code {outcome.exit_code}"
-    title = joined(
-        [outcome.status, code, None if outcome.reason in ("exit", "signal") else f"stopped: {outcome.reason}"]
-    )
+    stopped = None if outcome.reason in ("exit", "signal") else f"stopped: {outcome.reason}"
+    if stopped and outcome.reason_by == "program":
+        stopped += " (by its own account)"
+    title = joined([outcome.status, code, stopped])
     notes = ["output was cut"] if outcome.truncated else []
     if outcome.level < 2:
         # The level says something about the machine; only a weak one must be said.

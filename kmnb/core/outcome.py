@@ -16,6 +16,9 @@ Reason = Literal[
 ]
 """Why a run ended: by itself (``exit``, ``signal``), because of a named limit, or because the caller stopped it."""
 
+By = Literal["supervisor", "program"]
+"""Who gave the reason of an end."""
+
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -37,6 +40,8 @@ class Outcome:
     """Wall-clock seconds from the start of the program to its end."""
     reason: Reason = "exit"
     """Why it ended; a limit's name where a limit stopped it or made it fail."""
+    reason_by: By = "supervisor"
+    """``supervisor``: we ended it for that, or measured it; ``program``: its own words or signals alone tell so."""
     level: int = 0
     """Isolation that was on: 3 namespaces, 2 Landlock and seccomp, 1 seccomp alone, 0 a process group."""
     engine: str = "plain"

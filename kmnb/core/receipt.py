@@ -62,6 +62,8 @@ class Receipt:
     """As in the Outcome."""
     reason: str = "exit"
     """As in the Outcome."""
+    reason_by: str = "supervisor"
+    """As in the Outcome."""
     stdout_digest: str = ""
     """sha256 of the kept stdout, as text."""
     truncated: bool = False
@@ -82,10 +84,13 @@ class Receipt:
             object.__setattr__(self, "digest", digest_of(canonical(self._facts())))
 
     def _facts(self) -> dict[str, Any]:
-        facts = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("digest", "unopened")}
+        later = ("digest", "unopened", "reason_by")
+        facts = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in later}
+        # Not with their usual values: receipts that were made before there were these fields keep their digest.
         if self.unopened:
-            # Not an empty list: receipts that were made before there was this field keep their digest.
             facts["unopened"] = [dict(one) for one in self.unopened]
+        if self.reason_by != "supervisor":
+            facts["reason_by"] = self.reason_by
         return facts | {
             "artifacts": [dict(one) for one in self.artifacts],
             "limits": dict(self.limits),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
     from kmnb.core.answers import Answer
     from kmnb.core.outcome import Outcome
     from kmnb.ops.citing import Evidence
-    from kmnb.ops.compute import Verification
     from kmnb.ops.handle import Artifact
     from kmnb.ops.materialise import Item, Manifest
     from kmnb.ops.turn import Turn
+    from kmnb.ops.verifying import Verification
     from kmnb.sandbox import Verdict
 
 
@@ -43,6 +44,15 @@ class _Runs:
         """Tell what the innermost open turn materialised."""
         turns = self._context.live.turns
         return turns[-1].manifest if turns else None
+
+    def owner(self) -> str:
+        """Tell whose sessions the workspace's are, and have them ended with it."""
+        live = self._context.live
+        if not live.closers:
+            from kmnb.ops.compute import close_sessions
+
+            live.closers.append(partial(close_sessions, live.identity))
+        return live.identity
 
     async def keep_file(self, name: str, path: Path, attributes: Mapping[str, str]) -> Artifact | None:
         """Store a file that a run left as an artifact of the tool ``run``."""
@@ -178,10 +188,13 @@ class ComputeFace:
         return await compute.run_cell(_Runs(self.context), code, asked, artifacts=artifacts)
 
     async def _close_session(self, name: str) -> bool:
-        """End a session of cells with its kernel; tells whether there was one."""
+        """End a session of this workspace's cells with its kernel; tells whether there was one.
+
+        Closing the workspace ends all of them.
+        """
         from kmnb.ops import compute
 
-        return await compute.close_session(name)
+        return await compute.close_session(_Runs(self.context), name)
 
     async def _validate(self, code: str, language: str = "python") -> Verdict:
         """Compile a program without running it.
@@ -202,17 +215,18 @@ class ComputeFace:
             required_level: Isolation below which it is not run.
 
         Returns:
-            ``status`` is ``verified``, ``differs`` or ``cannot-verify``, with a reason.
+            ``status`` is ``verified``, ``differs`` or ``cannot-verify``, with a reason. Whatever keeps the program from
+            being run again, a damaged artifact or a refusing sandbox too, is ``cannot-verify``.
 
         Raises:
             BadRequest: It is no receipt, or was changed.
         """
         from kmnb.core.receipt import Receipt
-        from kmnb.ops import compute
         from kmnb.ops.citing import evidence_of
+        from kmnb.ops.verifying import verify
 
         known = Receipt.from_value(receipt)
-        return await compute.verify(_Runs(self.context, evidence_of(known)), known, required_level=required_level)
+        return await verify(_Runs(self.context, evidence_of(known)), known, required_level=required_level)
 
     async def _cite(self, receipt: Any, *, seconds: float | None = None) -> Answer:
         """Hold what a receipt stands on: its artifacts, the program's text, and the receipt itself.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,6 +11,7 @@ from kmnb.core.addresses import discussion_uri
 from kmnb.core.envelope import BUCKETS, SCHEMA_VERSION, Envelope
 from kmnb.core.keys import DiscussionKey
 from kmnb.core.metadata import Area, Attribute, ObjectInfo
+from kmnb.errors import DigestMismatch
 
 
 class HandleFacts:
@@ -39,6 +41,27 @@ class HandleFacts:
         self._key, self._area, self._info, self._envelope = key, area, info, envelope
         self._uri, self._version, self._ttl_seconds = uri, version, ttl_seconds
 
+    def _as_claimed(self, info: ObjectInfo) -> ObjectInfo:
+        """Hold what the store told against the envelope that the handle came from.
+
+        Args:
+            info: What the store told.
+
+        Returns:
+            The same, with the envelope's digest where the store knows none, so that the bytes are held against it.
+
+        Raises:
+            DigestMismatch: The envelope tells of other bytes.
+        """
+        claimed = self._envelope
+        if claimed is None:
+            return info
+        for what, told, true in (("digest", claimed.digest, info.digest), ("bytes", claimed.bytes, info.size)):
+            if told is not None and true is not None and told != true:
+                step = "Get it by its key, or ask for another envelope."
+                raise DigestMismatch(f"envelope of {self._key!r}", f"says {what} {told}, the store has {true}", step)
+        return replace(info, digest=claimed.digest) if info.digest is None and claimed.digest is not None else info
+
     @property
     def key(self) -> str:
         """Key in the store."""
@@ -56,14 +79,14 @@ class HandleFacts:
 
     @property
     def size(self) -> int | None:
-        """Size in bytes."""
+        """Size in bytes; what an envelope says until the store was asked."""
         if self._info is not None and self._info.size is not None:
             return self._info.size
         return self._envelope.bytes if self._envelope is not None else None
 
     @property
     def digest(self) -> str | None:
-        """``sha256:`` and 64 hexadecimal digits."""
+        """``sha256:`` and 64 hexadecimal digits; what an envelope says until the store was asked."""
         if self._info is not None and self._info.digest is not None:
             return self._info.digest
         return self._envelope.digest if self._envelope is not None else None

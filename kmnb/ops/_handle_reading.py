@@ -50,7 +50,11 @@ class ReadMethods:
         raise NotImplementedError
 
     async def locate(self) -> tuple[ObjectArea, ObjectInfo]:
-        """Tell the area and the facts of the bytes; a coroutine of kmnb's loop. Raises ArtifactNotFound."""
+        """See ``Artifact``."""
+        raise NotImplementedError
+
+    def _as_claimed(self, info: ObjectInfo) -> ObjectInfo:
+        """See ``HandleFacts``."""
         raise NotImplementedError
 
     async def _read(self, start: int, size: int) -> bytes:
@@ -108,7 +112,11 @@ class ReadMethods:
         Returns:
             What the folder holds now.
         """
-        return await self._reading(lambda area, info: materialise([(area, info)], Path(folder), remove_stale=False))
+
+        async def put(area: ObjectArea, info: ObjectInfo) -> Manifest:
+            return await materialise([(area, self._as_claimed(info))], Path(folder), remove_stale=False)
+
+        return await self._reading(put)
 
     materialise, materialise_async = blocking(_materialise), bridged(_materialise)
 

@@ -98,6 +98,7 @@ def end_with(context: Context) -> Callable[[], Awaitable[None]]:
 class _Ending:
     def __init__(self, context: Context) -> None:
         self._backend, self._tasks, self._owner = context.backend, context.live.tasks, os.getpid()
+        self._closers = context.live.closers
         self._context = weakref.ref(context)
         self._forget, self._finished = on_exit(self.finish), False
 
@@ -113,6 +114,9 @@ class _Ending:
             if tasks:
                 # What is still at work would meet a store that is closed under it.
                 await asyncio.wait(tasks, timeout=ENDING_SECONDS)
+            closers = [close() for close in self._closers]
+            self._closers.clear()
+            await asyncio.gather(*closers, return_exceptions=True)
         await self._backend.close()
 
     def abandon(self) -> None:

@@ -1,4 +1,4 @@
-"""Run, compile and check programs over artifacts; what ``ws.run``, ``ws.validate`` and ``ws.verify`` do.
+"""Run and compile programs over artifacts; what ``ws.run``, ``ws.run_cell`` and ``ws.validate`` do.
 
 ``run(context, code, …)`` materialises the referenced artifacts, runs the program in the sandbox, stores the files
 that it left in ``$KMNB_OUTPUT`` and a stdout that was too large for the message, and keeps the program's text under
@@ -12,19 +12,17 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from kmnb._bridge import bridge
-from kmnb.core.bounds import INLINE_MAX_BYTES, OUTPUT_MAX_BYTES, RUN_SECONDS
+from kmnb.core.bounds import INLINE_MAX_BYTES
 from kmnb.core.outcome import Outcome
-from kmnb.core.receipt import Receipt
-from kmnb.errors import AlreadyExists, ArtifactNotFound, BadRequest, StoreError
+from kmnb.errors import AlreadyExists, BadRequest, StoreError, shown
 from kmnb.ops._asked import Asked
 from kmnb.ops.materialise import Item, Manifest, materialise
-from kmnb.ops.whole import digest_of_object
 from kmnb.sandbox import Verdict, run_async, validate_async
 
 FOLDER_PREFIX = "kmnb-compute-"
@@ -51,22 +49,15 @@ class ComputeContext(Protocol):
     async def get_program(self, digest: str) -> bytes:
         """Read it back; raises ArtifactNotFound."""
 
+    def owner(self) -> str:
+        """Tell whose sessions the workspace's are, and have them ended with it."""
+
 
 class Once(Protocol):
     """Runs one program over materialised artifacts."""
 
     async def __call__(self, manifest: Manifest, *, output: Path) -> Outcome:
         """Run it; what it leaves as files goes into the output folder."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """Whether a receipt still holds."""
-
-    status: Literal["verified", "differs", "cannot-verify"]
-    """``cannot-verify`` when the program or an artifact is gone: never taken for verified."""
-    reason: str
-    """What was compared, or what is missing."""
 
 
 async def run(context: ComputeContext, code: str, asked: Asked, *, artifacts: Sequence[Any] | None = None) -> Outcome:
@@ -116,20 +107,23 @@ async def run_cell(
     """
     for name, value in (("session", asked.session), ("remote", asked.remote)):
         if value is not None and asked.language != "python":
-            raise BadRequest(f"{name} {value!r}", f"{asked.language} programs have none", f"Leave the {name} out.")
+            why = f"{shown(asked.language)} programs have none"
+            raise BadRequest(f"{name} {shown(value)}", why, f"Leave the {name} out.")
     if asked.language != "python":
         return await run(context, code, asked, artifacts=artifacts)
     if asked.session is not None and asked.remote is not None:
-        raise BadRequest(f"session {asked.session!r}", "a remote kernel keeps none", "Leave one of them out.")
-    once = _in_kernel if asked.remote is None else _on_gateway
-    return await _around(context, code, artifacts, once=partial(once, code, asked))
+        raise BadRequest(f"session {shown(asked.session)}", "a remote kernel keeps none", "Leave one of them out.")
+    if asked.remote is not None:
+        return await _around(context, code, artifacts, once=partial(_on_gateway, code, asked))
+    owner = "" if asked.session is None else context.owner()
+    return await _around(context, code, artifacts, once=partial(_in_kernel, code, asked, owner=owner))
 
 
-async def _in_kernel(code: str, asked: Asked, manifest: Manifest, *, output: Path) -> Outcome:
+async def _in_kernel(code: str, asked: Asked, manifest: Manifest, *, owner: str, output: Path) -> Outcome:
     # The kernels' client imports jupyter_client and zmq; programs need neither.
     from kmnb.sandbox import kernels
 
-    given: dict[str, Any] = {"session": asked.session, "mimes": asked.mimes, "output_folder": output}
+    given: dict[str, Any] = {"session": asked.session, "owner": owner, "mimes": asked.mimes, "output_folder": output}
     return await bridge(kernels.run_cell(code, **given, **asked.around(manifest)))
 
 
@@ -140,11 +134,18 @@ async def _on_gateway(code: str, asked: Asked, manifest: Manifest, *, output: Pa
     return await bridge(kernels.run_remote(code, **given, **asked.around(manifest)))
 
 
-async def close_session(name: str) -> bool:
-    """End a session of cells with its kernel; tells whether there was one."""
+async def close_session(context: ComputeContext, name: str) -> bool:
+    """End a session of the workspace's cells with its kernel; tells whether there was one."""
     from kmnb.sandbox import kernels
 
-    return await bridge(kernels.close_session(name))
+    return await bridge(kernels.close_session(name, owner=context.owner()))
+
+
+async def close_sessions(owner: str) -> None:
+    """End all sessions of a workspace."""
+    from kmnb.sandbox import kernels
+
+    await bridge(kernels.close_sessions(owner))
 
 
 async def _around(
@@ -179,77 +180,9 @@ async def validate(code: str, *, language: str = "python") -> Verdict:
     return await validate_async(code, language=language)
 
 
-async def verify(context: ComputeContext, receipt: Any, *, required_level: int = 2) -> Verification:
-    """Run the program of a receipt again over the same bytes and compare.
-
-    Args:
-        context: The workspace's context.
-        receipt: A receipt, a dict, or JSON text.
-        required_level: Isolation below which it is not run.
-
-    Returns:
-        ``verified`` only when the same program over the same digests gave the same stdout and exit code.
-
-    Raises:
-        BadRequest: The receipt is none, or was changed.
-    """
-    known = Receipt.from_value(receipt)
-    if known.engine == "gateway":
-        return Verification("cannot-verify", "it ran on a remote kernel, which is not known any more")
-    if known.session:
-        return Verification("cannot-verify", f"it ran in the session {known.session!r}, whose state is not kept")
-    try:
-        code = (await context.get_program(known.program_digest)).decode("utf-8")
-        items = [await context.resolve(one["key"]) for one in _readable(known)]
-    except ArtifactNotFound as gone:
-        return Verification("cannot-verify", str(gone))
-    changed = [
-        one["key"]
-        for one, (area, info) in zip(_readable(known), items, strict=True)
-        if await digest_of_object(area, info) != one["digest"]
-    ]
-    if changed:
-        return Verification("cannot-verify", f"{changed[0]!r} holds other bytes now")
-    again = await _again(context, code, known, required_level=required_level)
-    fresh = again.receipt
-    if fresh is None or fresh.program_digest != known.program_digest:
-        raise BadRequest("this receipt", "its program is not the one that is stored")
-    return _compared(known, fresh)
-
-
-def _compared(known: Receipt, fresh: Receipt) -> Verification:
-    """Judge a receipt by that of the same program, run again."""
-    if (fresh.stdout_digest, fresh.exit_code) != (known.stdout_digest, known.exit_code):
-        return Verification("differs", f"exit code {fresh.exit_code}, stdout {fresh.stdout_digest}")
-    if (fresh.numbers, fresh.truncated) != (known.numbers, known.truncated):
-        # Whoever writes a receipt can list other numbers than were printed, beside the right digest.
-        return Verification("differs", "the numbers that it lists are not those of the output")
-    return Verification("verified", "the same program over the same bytes gave the same output")
-
-
-def _readable(known: Receipt) -> tuple[Mapping[str, Any], ...]:
-    """All that a run could see: also what it did not open, since it may have listed the names."""
-    return (*known.artifacts, *known.unopened)
-
-
-async def _again(context: ComputeContext, code: str, known: Receipt, *, required_level: int) -> Outcome:
-    """Run a receipt's program as it was run, in a kernel or as a program."""
-    limits = dict(known.limits)
-    artifacts = [one["key"] for one in _readable(known)]
-    asked = Asked(
-        language=known.language,
-        timeout_seconds=limits.pop("timeout_seconds", RUN_SECONDS),
-        max_output_bytes=limits.pop("output_bytes", OUTPUT_MAX_BYTES),
-        required_level=required_level,
-        limits=limits,
-    )
-    again = run_cell if known.interpreter.endswith(", ipykernel") else run
-    return await again(context, code, asked, artifacts=artifacts)
-
-
 async def _materialised(context: ComputeContext, references: Sequence[Any], folder: Path) -> Manifest:
     if isinstance(references, str | bytes) or not isinstance(references, Iterable):
-        raise BadRequest(f"artifacts {references!a:.80}", "is no list", "Give a list of handles or references.")
+        raise BadRequest(f"artifacts {shown(references)}", "is no list", "Give a list of handles or references.")
     return await materialise([await context.resolve(one) for one in references], folder)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -30,6 +30,10 @@ class Live:
     """Background work of this workspace."""
     turns: list[Any] = field(default_factory=list)
     """Open turns, innermost last."""
+    identity: str = field(default_factory=lambda: os.urandom(8).hex())
+    """Tells this workspace from all others of the process."""
+    closers: list[Callable[[], Awaitable[object]]] = field(default_factory=list)
+    """What has to be closed with it."""
     hooks: Any = None
     """Use cases that handles offer as methods; set by the workspace."""
 

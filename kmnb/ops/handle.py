@@ -94,9 +94,14 @@ class Artifact(HandleFacts, SipMethods, ReadMethods, FrameMethods):
         return self._info
 
     async def locate(self) -> tuple[ObjectArea, ObjectInfo]:
-        """Tell the area and the facts of the bytes; a coroutine of kmnb's loop. Raises ArtifactNotFound."""
+        """Tell the area and the facts of the bytes; a coroutine of kmnb's loop.
+
+        Raises:
+            ArtifactNotFound: It is gone.
+            DigestMismatch: The envelope that the handle came from tells of other bytes.
+        """
         info = await self._known()
-        return self._store, info
+        return self._store, self._as_claimed(info)
 
     async def _reading(self, read: Callable[[ObjectArea, ObjectInfo], Awaitable[T]]) -> T:
         """Read by what is known; what is gone meanwhile is looked for among held copies, else the reason is told."""

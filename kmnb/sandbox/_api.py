@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from os import PathLike
 from pathlib import Path
@@ -18,6 +18,14 @@ from kmnb._bridge import run as bridge_run
 from kmnb.core.bounds import OUTPUT_MAX_BYTES, RUN_SECONDS
 from kmnb.core.outcome import Outcome
 from kmnb.errors import BadRequest, SandboxUnavailable
+from kmnb.sandbox._arguments import (
+    Listener,
+    check_facts,
+    check_folder,
+    check_level_asked,
+    check_names,
+    check_shown_folder,
+)
 from kmnb.sandbox._host import Host
 from kmnb.sandbox._languages import Language, find_language
 from kmnb.sandbox._limits import Limits, check_code, within_sight
@@ -97,17 +105,19 @@ async def _run(
         SandboxUnavailable: Isolation of that level is not to be had here; the message names the missing layers.
     """
     known = Limits.of(timeout_seconds, max_output_bytes, limits)
-    source, kind, folder = check_code(code), find_language(language), _folder(artifacts_folder)
+    source, kind, heard = check_code(code), find_language(language), Listener(on_output)
+    folder, facts = check_shown_folder("artifacts_folder", artifacts_folder), check_facts(artifacts)
+    parent, output = check_folder("run_parent", run_parent), check_folder("output_folder", output_folder)
+    names = check_names("packages", packages, example='["pandas"]')
     host, isolation = await _admitted(code, folder, required_level)
     known = within_sight(known, host.sees_descriptors)
-    reads, library = await asyncio.to_thread(package_paths, packages) if packages else ((), ())
-    parent, output = _folder(run_parent), _folder(output_folder)
+    reads, library = await asyncio.to_thread(package_paths, names) if names else ((), ())
     program = Program(source, kind, artifacts=folder, parent=parent, output=output, reads=reads, library=library)
-    with Observer(folder, artifacts or ()) as observer:
-        finished = await supervise(host, program, known, on_output=on_output)
+    with Observer(folder, facts) as observer:
+        finished = await supervise(host, program, known, on_output=heard if on_output is not None else None)
     return make_outcome(
         code,
-        finished,
+        replace(finished, notes=(*finished.notes, *heard.notes)),
         language=language,
         interpreter=await interpreter_of(host, kind),
         limits=known,
@@ -158,27 +168,19 @@ async def _doctor() -> Report:
     return Report(one.level, one.engine, one.layers, one.missing)
 
 
-def _folder(path: str | PathLike[str] | None) -> Path | None:
-    if path is None:
-        return None
-    folder = Path(path).absolute()
-    if not folder.is_dir():
-        raise BadRequest(f"folder {str(folder)!r}", "is not there")
-    return folder
-
-
 def check_level(isolation: Isolation, required: int) -> None:
     """Refuse a run below the level that it asks for.
 
     Raises:
+        BadRequest: It is no level.
         SandboxUnavailable: With every missing layer named.
     """
-    if isolation.level < required:
+    if isolation.level < check_level_asked(required):
         missing = "; ".join(isolation.missing) or f"a level above {LEVEL_MAX}"
         raise SandboxUnavailable(
             f"isolation of level {required}",
             f"this machine gives level {isolation.level}; missing: {missing}",
-            f"Pass required_level={isolation.level} to run all the same.",
+            f"Pass required_level={max(isolation.level, 0)} to run all the same.",
             level=isolation.level,
             missing=isolation.missing,
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from kmnb import _plugins
-from kmnb.errors import BadRequest, UnknownPlugin
+from kmnb.errors import BadRequest, UnknownPlugin, shown
 
 PACKAGE, GROUP = "kmnb.sandbox.languages", "kmnb.languages"
 
@@ -43,9 +43,11 @@ def find_language(name: object) -> Language:
     Raises:
         BadRequest: There is none of that name.
     """
+    step = f"Use one of: {', '.join(languages())}."
+    if not isinstance(name, str):
+        raise BadRequest("language", f"must be a name, not {shown(name)}", step)
     try:
-        found: Language = _plugins.load(PACKAGE, GROUP, str(name), "LANGUAGE")
+        found: Language = _plugins.load(PACKAGE, GROUP, name, "LANGUAGE")
     except UnknownPlugin:
-        known = ", ".join(languages())
-        raise BadRequest(f"language {name!r}", "is unsupported", f"Use one of: {known}.") from None
+        raise BadRequest(f"language {shown(name)}", "is unsupported", step) from None
     return found

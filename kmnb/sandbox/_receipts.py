@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kmnb.core.outcome import Outcome, Reason
+from kmnb.core.outcome import By, Outcome, Reason
 from kmnb.core.receipt import Receipt, digest_of, listed_numbers
 from kmnb.sandbox._limits import Limits
 from kmnb.sandbox._output import Keeper
@@ -36,6 +36,8 @@ class Ending:
     """Why."""
     seconds: float
     """Wall-clock seconds that it ran."""
+    reason_by: By = "supervisor"
+    """Who says so."""
 
 
 Facts = tuple[Mapping[str, Any], ...]
@@ -94,6 +96,7 @@ def make_outcome(
         limits=limits.as_dict(),
         exit_code=ending.exit_code,
         reason=ending.reason,
+        reason_by=ending.reason_by,
         layers=dict(isolation.layers),
         missing=isolation.missing,
         stdout_digest=digest_of(stdout),
@@ -112,6 +115,7 @@ def make_outcome(
         truncated=truncated,
         seconds=round(ending.seconds, 4),
         reason=ending.reason,
+        reason_by=ending.reason_by,
         layers=dict(isolation.layers),
         missing=isolation.missing,
         stdout_bytes=outputs[0].written,

@@ -86,8 +86,9 @@ async def supervise(host: Host, program: Program, limits: Limits, *, on_output: 
     if ended["error"] or ended["reason"] == "setup":
         why = ended["error"] or "its program did not start in time"
         raise SandboxUnavailable("this run", why, "See kmnb.sandbox.doctor().")
-    reason = reason_of(exit_code_of(ended), ended["reason"], pipes.keepers[1].text()[0])
-    return Finished(Ending(exit_code_of(ended), reason, ended["seconds"]), pipes.keepers, notes)
+    used = {"cpu_seconds": ended["cpu"], "cpu_limit": limits.cpu_seconds}
+    reason, by = reason_of(exit_code_of(ended), ended["reason"], pipes.keepers[1].text()[0], **used)
+    return Finished(Ending(exit_code_of(ended), reason, ended["seconds"], by), pipes.keepers, notes)
 
 
 async def _answer(host: Host, number: int, answer: Answer) -> tuple[dict[str, Any], list[int]]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kmnb.errors import ArtifactNotFound, BadRequest, KeySyntaxError
+from kmnb._bridge import run
+from kmnb.errors import ArtifactNotFound, BadRequest, DigestMismatch, KeySyntaxError
+from kmnb.ops.materialise import materialise
 from kmnb.ops.workspace import Workspace
 
 
@@ -103,3 +106,47 @@ def test_runs_read_the_turns_files_and_their_receipts_verify(ws: Workspace) -> N
     assert ws.verify(out.receipt, required_level=0).status == "verified"
     ws.delete(art)
     assert ws.verify(out.receipt, required_level=0).status == "cannot-verify"
+
+
+LIES = [
+    {"digest": "sha256:" + "0" * 64},
+    {"bytes": 7},
+    {"bytes": 7, "digest": None},
+    {"bytes": None, "digest": "sha256:" + "0" * 64},
+]
+
+
+@pytest.mark.parametrize("lie", LIES, ids=str)
+def test_an_envelope_that_lies_is_named_and_nothing_is_materialised(ws: Workspace, tmp_path: Path, lie: Any) -> None:
+    one = ws.put("a\n", tool="pods")
+    told = {name: value for name, value in (one.envelope() | lie).items() if value is not None}
+
+    def in_a_turn() -> None:
+        with ws.turn(told):
+            pass
+
+    doors = {
+        "turn": in_a_turn,
+        "run": lambda: ws.run("print(1)", artifacts=[told]),
+        "cell": lambda: ws.run_cell("1", artifacts=[told]),
+        "folder": lambda: ws.get(told).materialise(tmp_path / "here"),
+    }
+    for name, door in doors.items():
+        with pytest.raises(DigestMismatch, match=f"envelope of '{one.key}'"):
+            door()
+        assert not list((tmp_path / "here").rglob("*")), name
+    lying = ws.get(told)
+    with pytest.raises(DigestMismatch):
+        lying.materialise(tmp_path / "here")
+    assert (lying.digest, lying.size) == (one.digest, one.size)
+
+
+def test_the_bytes_of_a_store_that_knows_no_digest_are_held_against_the_envelope(ws: Workspace, tmp_path: Path) -> None:
+    one, area = ws.put("a\n", tool="pods"), ws.context.backend.discussions
+    info = replace(run(area.head(one.key)), digest=None)
+    honest, lying = ws.get(one.envelope()), ws.get(one.envelope() | {"digest": "sha256:" + "0" * 64})
+    with pytest.raises(DigestMismatch, match="other bytes"):
+        run(materialise([(area, lying._as_claimed(info))], tmp_path / "here"))
+    assert files(tmp_path / "here") == []
+    run(materialise([(area, honest._as_claimed(info))], tmp_path / "here"))
+    assert files(tmp_path / "here") == [one.key]

@@ -19,7 +19,7 @@ from kmnb._bridge import run as wait_for
 from kmnb.errors import SandboxUnavailable
 from kmnb.sandbox._output import Keeper
 from kmnb.sandbox.kernels import run_cell
-from kmnb.sandbox.kernels._client import Cell, take_output
+from kmnb.sandbox.kernels._client import Cell, status_of, take_output
 from kmnb.sandbox.kernels._pool import Pool
 
 from .conftest import ENGINES, descendants
@@ -79,14 +79,95 @@ def test_sys_exit_ends_a_cell_as_it_ends_a_program(pool: Pool, code: str, exit_c
     assert (outcome.exit_code, outcome.stderr, outcome.reason) == (exit_code, stderr, "exit")
 
 
+LEAVING = {
+    "import sys; sys.exit(0)": (0, ""),
+    "import sys; sys.exit()": (0, ""),
+    "import sys; sys.exit(3)": (3, ""),
+    "import sys; sys.exit(-1)": (255, ""),
+    "import sys; sys.exit('a text')": (1, "a text\n"),
+    "import sys; sys.exit('3')": (1, "3\n"),
+    "raise SystemExit": (0, ""),
+    "exit(4)": (4, ""),
+    "quit()": (0, ""),
+}
+
+
+@pytest.mark.parametrize("code", LEAVING)
+def test_a_cell_can_leave_as_a_program_does(pool: Pool, code: str) -> None:
+    outcome = cell(pool, f"print('before')\n{code}\nprint('after')", session="leaving")
+    assert (outcome.exit_code, outcome.stderr) == LEAVING[code]
+    assert (outcome.stdout, outcome.reason, outcome.ok) == ("before\n", "exit", outcome.exit_code == 0)
+    assert cell(pool, "1", session="leaving").notes == ()
+
+
+def test_commands_and_magics_of_a_cell_work_without_a_terminal(pool: Pool) -> None:
+    code = "word = 'two words'\n!echo $word; echo err >&2\nlines = !echo one; echo three\nprint(lines)\n%ls -d /nowhere"
+    outcome = cell(pool, code)
+    assert outcome.exit_code == 0
+    assert outcome.stdout.startswith("two words\nerr\n['one', 'three']\n"), outcome.stdout
+    assert "nowhere" in outcome.stdout
+    assert cell(pool, "!exit 7\n_exit_code").stdout == "7\n"
+    assert cell(pool, "%%bash\necho $((6 * 7))").stdout == "42\n"
+    assert "not found" in cell(pool, "%no_such_magic").stderr
+
+
+def test_links_among_artifacts_show_nothing_else(pool: Pool, tmp_path: Path) -> None:
+    (tmp_path / "shelf").mkdir()
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "secret").chmod(0o444)
+    (tmp_path / "shelf" / "link").symlink_to(tmp_path / "secret")
+    (tmp_path / "shelf" / "folder").symlink_to("/etc")
+    code = "import os\nfor n in ('link', 'folder/hostname'): print(open(os.environ['KMNB_ARTIFACTS'] + '/' + n).read())"
+    outcome = cell(pool, code, artifacts_folder=tmp_path / "shelf")
+    assert (outcome.stdout, outcome.exit_code) == ("", 1)
+    assert "secret" not in outcome.stderr.replace("/secret", "")
+
+
+HOSTILE = """
+kernel, session = get_ipython().kernel, get_ipython().kernel.session
+parent, ident = kernel.get_parent("shell"), kernel._get_shell_context_var(kernel._shell_parent_ident)
+deep = b"[" * 100_000 + b"]" * 100_000
+for content in (b"[1]", b"7", b"null", b'"x"', b'{"status": []}', b"{", b"", deep, b'{"a": ' + deep + b"}"):
+    for kind in ("stream", "execute_reply", "status", "error"):
+        session.send(kernel.iopub_socket, kind, content, parent=parent, ident=b"x")
+    if not content.startswith(b'{"'):
+        session.send(kernel.shell_stream, "execute_reply", content, parent=parent, ident=ident)
+"""
+
+
+def test_forged_messages_raise_nothing(pool: Pool) -> None:
+    outcome = cell(pool, HOSTILE + "print('done')")
+    assert outcome.stdout.endswith("done\n"), outcome.stderr
+
+
+FORGED_REPLIES: list[tuple[Any, tuple[str, int]]] = [
+    ({"status": "ok"}, ("ok", 0)),
+    ({"status": ["ok"]}, ("error", 1)),
+    ({}, ("error", 1)),
+    ({"status": "error", "ename": "SystemExit", "evalue": ""}, ("error", 0)),
+    ({"status": "error", "ename": "SystemExit", "evalue": "3"}, ("error", 3)),
+    ({"status": "error", "ename": "SystemExit", "evalue": "text"}, ("error", 1)),
+    ({"status": "error", "ename": "SystemExit", "evalue": [1]}, ("error", 1)),
+    ({"status": "error", "ename": "SystemExit", "evalue": "9" * 5000}, ("error", 1)),
+    ({"status": "error", "kmnb_exit_code": 300}, ("error", 44)),
+    ({"status": "error", "kmnb_exit_code": True}, ("error", 1)),
+    ({"status": "error", "kmnb_exit_code": "0"}, ("error", 1)),
+]
+
+
+@pytest.mark.parametrize(("content", "meant"), FORGED_REPLIES)
+def test_a_reply_tells_the_exit_code(content: Any, meant: tuple[str, int]) -> None:
+    assert status_of(content) == meant
+
+
 def test_a_session_keeps_its_variables_until_it_is_closed(pool: Pool) -> None:
     assert cell(pool, "x = 41", session="s").ok
     outcome = cell(pool, "x + 1", session="s")
     assert (outcome.stdout, outcome.receipt.session) == ("42\n", "s")
-    assert wait_for(pool.close_session("s"))
+    assert wait_for(pool.sessions.close(("", "s")))
     assert cell(pool, "x", session="s").exit_code == 1
-    assert wait_for(pool.close_session("s"))
-    assert not wait_for(pool.close_session("s"))
+    assert wait_for(pool.sessions.close(("", "s")))
+    assert not wait_for(pool.sessions.close(("", "s")))
 
 
 def test_an_interrupted_session_keeps_its_variables(pool: Pool) -> None:
@@ -104,7 +185,7 @@ def test_an_interrupted_session_keeps_its_variables(pool: Pool) -> None:
     seconds, outcome = wait_for(scene())
     assert seconds < 2
     assert outcome.stdout == "7\n"
-    wait_for(pool.close_session("i"))
+    wait_for(pool.sessions.close(("", "i")))
 
 
 def test_the_time_limit_ends_a_cell_that_ignores_interrupts(pool: Pool) -> None:
@@ -162,10 +243,10 @@ def test_only_the_standard_library_can_be_imported(pool: Pool) -> None:
 def test_nothing_is_left_when_the_pool_is_closed() -> None:
     one = Pool()
     assert cell(one, "import os\nif os.fork() == 0:\n import time; time.sleep(60)").exit_code in (0, 1)
-    wait_for(one.session("kept"))
+    assert cell(one, "1", session="kept").ok
     assert one.host is not None
     spawner = one.host._process.pid  # type: ignore[union-attr]
-    folders = [kernel.artifacts for kernel in one.sessions.values()]
+    folders = [kernel.artifacts for kernel in (session.kernel for session in one.sessions.known.values())]
     wait_for(one.close())
     assert descendants(spawner) == {}
     assert not Path(f"/proc/{spawner}").exists()

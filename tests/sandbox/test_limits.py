@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from kmnb.errors import SandboxUnavailable
+from kmnb.sandbox._limits import SMALLEST, Limits
+
 FLOOD = "import os\nwhile True: os.write(1, b'x' * 65536)"
 CASES = {
     "timeout": ("import time; print('early'); time.sleep(30)", {}, 0.4),
@@ -72,3 +75,51 @@ def test_files_without_a_name_that_cannot_be_seen_are_bounded_by_their_number(ru
         host.sees_descriptors = True
     assert (outcome.reason, outcome.stdout.split()[-1]) == ("open-files", "64")
     assert outcome.receipt.limits["open_files"] == 64
+
+
+FORGED = {
+    "import sys; print('MemoryError', file=sys.stderr); sys.exit(1)": "memory",
+    "import os, signal; os.kill(os.getpid(), signal.SIGXFSZ); signal.pause()": None,
+    "import sys; sys.exit(152)": "cpu",
+    "import sys; sys.exit('OSError: [Errno 28] No space left on device')": "disk",
+}
+
+
+@pytest.mark.parametrize("code", FORGED)
+def test_a_reason_that_the_program_gives_itself_says_so(run: Any, code: str) -> None:
+    outcome = run(code, timeout_seconds=1)
+    if FORGED[code] is not None:
+        assert (outcome.reason, outcome.reason_by) == (FORGED[code], "program")
+        assert "by its own account" in repr(outcome)
+        assert outcome.receipt.as_dict()["reason_by"] == "program"
+    assert outcome.receipt.genuine
+
+
+def test_a_signal_that_the_program_sends_itself_is_no_limit(run: Any) -> None:
+    for name in ("SIGXCPU", "SIGKILL"):
+        outcome = run(f"import os, signal; os.kill(os.getpid(), signal.{name}); signal.pause()", timeout_seconds=5)
+        assert (outcome.reason, outcome.reason_by) == ("signal", "supervisor"), name
+
+
+@pytest.mark.parametrize("prelude", ["", "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)\n"])
+def test_processor_time_is_measured_by_the_kernel(run: Any, prelude: str) -> None:
+    outcome = run(prelude + "while True: pass", limits={"cpu_seconds": 1}, timeout_seconds=20)
+    assert (outcome.reason, outcome.reason_by, outcome.exit_code) == ("cpu", "supervisor", -9 if prelude else -24)
+    assert "reason_by" not in outcome.receipt.as_dict()
+
+
+def test_a_program_that_cannot_be_set_up_is_refused_with_the_reason(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = Limits()
+    object.__setattr__(given, "cpu_seconds", 0.1)
+    monkeypatch.setattr(Limits, "of", lambda *_: given)
+    with pytest.raises(SandboxUnavailable, match="TypeError"):
+        run("print(1)")
+
+
+@pytest.mark.parametrize("name", ["address_bytes", "memory_bytes", "disk_bytes", "files", "open_files", "processes"])
+@pytest.mark.parametrize("language", ["python", "bash"])
+def test_an_empty_program_runs_under_the_smallest_limits(run: Any, name: str, language: str) -> None:
+    smallest = Limits.__dataclass_fields__[name].metadata[SMALLEST]
+    code = {"python": "import json, re, csv, decimal, subprocess; print(1)", "bash": "echo 1"}[language]
+    outcome = run(code, language=language, limits={name: smallest})
+    assert (outcome.stdout, outcome.exit_code) == ("1\n", 0), outcome.stderr

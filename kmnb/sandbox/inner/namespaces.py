@@ -179,9 +179,9 @@ def _watch_over(program_pid: int, sock: socket.socket, job: Job) -> NoReturn:
         os.close(descriptor)
     linux.drop_capabilities()
     while True:
-        pid, status = os.wait()
+        pid, status, used = os.wait4(-1, 0)
         if pid == program_pid:
-            _tell(sock, {"exit": os.waitstatus_to_exitcode(status)})
+            _tell(sock, {"exit": os.waitstatus_to_exitcode(status), "cpu": used.ru_utime + used.ru_stime})
             os._exit(0)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from kmnb.sandbox.inner import linux, selftest
 from kmnb.sandbox.inner.job import Job
+from kmnb.sandbox.inner.leaving import status_of
 from kmnb.sandbox.inner.packages import offer
 
 TYPE_CHECKING = False
@@ -100,21 +101,12 @@ def _run_text(text: str, filename: str, check: bool) -> int:
         if not check:
             exec(code, main.__dict__)  # noqa: S102 - this is what the sandbox is for
     except SystemExit as leave:
-        return _status(leave.code)
+        return status_of(leave.code)
     except BaseException as error:
         trace = error.__traceback__.tb_next if error.__traceback__ else None
         sys.excepthook(type(error), error.with_traceback(trace), trace)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
-
-
-def _status(code: object) -> int:
-    if code is None:
-        return 0
-    if isinstance(code, int):
-        return code & 0xFF
-    print(code, file=sys.stderr)
-    return 1
 
 
 def _end(body: Callable[[], int]) -> NoReturn:
@@ -128,7 +120,7 @@ def _end(body: Callable[[], int]) -> NoReturn:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
     except SystemExit as leave:
-        status = _status(leave.code)
+        status = status_of(leave.code)
     except MemoryError:
         os.write(2, b"MemoryError\n")
     except BaseException as error:

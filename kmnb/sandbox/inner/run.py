@@ -84,6 +84,8 @@ class Run:
     """When it was seen to have ended, or was ended."""
     status: int | None = None
     """Exit code of the program, or minus its signal."""
+    cpu: float = 0.0
+    """Processor seconds that the program took, with those of its children that it waited for."""
     reason: str | None = None
     """Why it was ended by force."""
     error: str | None = None
@@ -146,6 +148,20 @@ class Run:
                 signal.pidfd_send_signal(self.program, number)
             elif self.leads and not self.gone and not self.engine.contained:
                 os.kill(self.child, number)
+
+    def told(self) -> dict[str, Any]:
+        """What the server is told of its end. Only the setting up can tell an error, the program has no way to."""
+        begin = self.started_at if self.started_at is not None else self.given_at
+        return {
+            "op": "ended",
+            "id": self.number,
+            "status": self.status,
+            "reason": self.reason,
+            "error": self.error,
+            "cpu": self.cpu,
+            "folder": self.folder if self.output is not None else None,
+            "seconds": (self.ended_at or begin) - begin,
+        }
 
     def close(self) -> None:
         """Close what the spawner holds of it."""

@@ -141,8 +141,11 @@ class Spawner:
         try:
             self.engine.work(sock, user)
         except BaseException as error:
-            with contextlib.suppress(OSError):
-                messages.send(sock, {"error": f"{type(error).__name__}: {error}"})
+            told = f"{type(error).__name__}: {error}"
+            try:
+                messages.send(sock, {"error": told})
+            except OSError:  # the program's own streams are in place already
+                os.write(2, f"the sandbox could not start it: {told}\n".encode())
         os._exit(70)
 
     def _hear(self, run: Run) -> None:
@@ -165,7 +168,7 @@ class Spawner:
             if descriptors:
                 run.program, *rest = descriptors
                 run.output = rest[0] if rest else run.output
-            run.status = message.get("exit", run.status)
+            run.status, run.cpu = message.get("exit", run.status), message.get("cpu", run.cpu)
             run.error = message.get("error", run.error)
 
     def _reap(self) -> None:
@@ -184,9 +187,9 @@ class Spawner:
                 run.kill()
                 run.ended_at = run.ended_at or time.monotonic()
                 run.gone = True
-            _, status = os.waitpid(ended.si_pid, 0)
+            _, status, used = os.wait4(ended.si_pid, 0)
             if run is not None and run.status is None:
-                run.status = os.waitstatus_to_exitcode(status)
+                run.status, run.cpu = os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime
 
     def _judge(self) -> None:
         """End what has passed a limit, and see off what has ended."""
@@ -224,17 +227,7 @@ class Spawner:
             self.unreleased.add(run.folder)
             if run.output is None:
                 self._release(run.folder)
-        begin = run.started_at if run.started_at is not None else run.given_at
-        message = {
-            "op": "ended",
-            "id": run.number,
-            "status": run.status,
-            "reason": run.reason,
-            "error": run.error if run.started_at is None else None,
-            "folder": run.folder if run.output is not None else None,
-            "seconds": (run.ended_at or begin) - begin,
-        }
-        self._tell(message, [run.output] if run.output is not None else [])
+        self._tell(run.told(), [run.output] if run.output is not None else [])
         self.runs.remove(run)
         self.users.give_back(run.user)
         run.close()
@@ -275,12 +268,17 @@ class Spawner:
     def _start(self, message: dict[str, Any], descriptors: list[int]) -> None:
         """Give a job to a worker."""
         try:
-            run, self.spare = self.spare or self._fork(), None
-        except OSError as error:
-            told = {"status": None, "reason": "setup", "error": str(error), "folder": None, "seconds": 0.0}
-            self._tell({"op": "ended", "id": message["id"], **told})
+            self._give(message, descriptors)
+        finally:
             for descriptor in descriptors:
                 os.close(descriptor)
+
+    def _give(self, message: dict[str, Any], descriptors: list[int]) -> None:
+        try:
+            run, self.spare = self.spare or self._fork(), None
+        except OSError as error:
+            told = {"status": None, "reason": "setup", "folder": None, "seconds": 0.0, "cpu": 0.0, "error": str(error)}
+            self._tell({"op": "ended", "id": message["id"], **told})
             return
         run.number, run.limits, run.given_at = message["id"], message["limits"], time.monotonic()
         if not self.runs:
@@ -295,5 +293,3 @@ class Spawner:
         except OSError as error:
             run.error = f"{type(error).__name__}: {error}"
             run.end("setup")
-        for descriptor in descriptors:
-            os.close(descriptor)

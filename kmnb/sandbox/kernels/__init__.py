@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kmnb.sandbox.kernels._cells import close_session, run_cell, warm
+    from kmnb.sandbox.kernels._cells import close_session, close_sessions, run_cell, warm
     from kmnb.sandbox.kernels._gateway import run_remote
     from kmnb.sandbox.kernels.provisioner import SandboxProvisioner
 
-__all__ = ["SandboxProvisioner", "close_session", "run_cell", "run_remote", "warm"]
+__all__ = ["SandboxProvisioner", "close_session", "close_sessions", "run_cell", "run_remote", "warm"]
 
 
 def __getattr__(name: str) -> Any:

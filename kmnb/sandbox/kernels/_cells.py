@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from kmnb.core.bounds import OUTPUT_MAX_BYTES, RUN_SECONDS
-from kmnb.core.outcome import Outcome, Reason
+from kmnb.core.outcome import Outcome
 from kmnb.sandbox._api import check_level, check_paths
+from kmnb.sandbox._arguments import (
+    Listener,
+    check_facts,
+    check_folder,
+    check_level_asked,
+    check_names,
+    check_session,
+    check_shown_folder,
+)
 from kmnb.sandbox._limits import Limits, check_code
 from kmnb.sandbox._observe import Observer
 from kmnb.sandbox._pipes import Output
@@ -45,20 +54,30 @@ async def warm() -> None:
         await asyncio.shield(pool._filling)
 
 
-async def close_session(name: str) -> bool:
-    """End a session; tells whether there was one."""
-    return await default_pool().close_session(name)
+async def close_session(name: str, *, owner: str = "") -> bool:
+    """End a session of an owner; tells whether there was one.
+
+    Raises:
+        BadRequest: It is no name.
+    """
+    return await default_pool().sessions.close((owner, check_session(name)))
+
+
+async def close_sessions(owner: str) -> None:
+    """End all sessions of an owner."""
+    await default_pool().sessions.close_all(owner)
 
 
 async def run_cell(
     code: str,
     *,
     session: str | None = None,
+    owner: str = "",
     timeout_seconds: float = RUN_SECONDS,
     max_output_bytes: int = OUTPUT_MAX_BYTES,
     required_level: int = 2,
-    artifacts_folder: Path | None = None,
-    output_folder: Path | None = None,
+    artifacts_folder: str | PathLike[str] | None = None,
+    output_folder: str | PathLike[str] | None = None,
     artifacts: Sequence[Mapping[str, Any]] = (),
     on_output: Output | None = None,
     mimes: Sequence[str] = ("text/plain",),
@@ -69,6 +88,7 @@ async def run_cell(
     Args:
         code: Text of the cell.
         session: Name of the session whose kernel is kept; None takes a fresh one and throws it away.
+        owner: Whose session it is; the same name of another owner is another session.
         timeout_seconds: Wall-clock limit; above 0, at most 300. A session's kernel ends with it too.
         max_output_bytes: Bytes kept of stdout and of stderr each.
         required_level: Isolation below which it is not run.
@@ -80,39 +100,45 @@ async def run_cell(
         pool: Kernels to take from; None is the process's own.
 
     Returns:
-        What it gave. Results of expressions stand in ``stdout`` as text; exit code 1 is an exception in the cell;
-        ``sys.exit()`` counts as in a program.
+        What it gave. Results of expressions stand in ``stdout`` as text; exit code 1 is an exception in the cell,
+        ``sys.exit`` gives its own.
 
     Raises:
+        BadRequest: An argument that cannot be meant.
+        BoundExceeded: More sessions at work than there may be.
         SandboxUnavailable: No kernel can be had, or not at that level.
     """
-    limits = Limits(timeout_seconds=timeout_seconds, output_bytes=max_output_bytes, **KERNEL_LIMITS)
-    check_code(code)
+    limits = Limits.of(timeout_seconds, max_output_bytes, KERNEL_LIMITS)
+    text, heard, facts = check_code(code).decode(), Listener(on_output), check_facts(artifacts)
+    folder, output = (
+        check_shown_folder("artifacts_folder", artifacts_folder),
+        check_folder("output_folder", output_folder),
+    )
+    cell = Cell.of(limits.output_bytes, heard, frozenset(check_names("mimes", mimes, example='["text/plain"]')))
+    name = None if session is None else check_session(session)
     own = pool or default_pool()
+    check_level_asked(required_level)
     isolation = await (await own.open()).start()
     check_level(isolation, required_level)
-    check_paths(code, isolation, artifacts_folder)
-    kernel = await (own.take() if session is None else own.session(session))
-    cell = Cell.of(max_output_bytes, on_output, frozenset(mimes))
-    async with kernel.lock:
-        await asyncio.to_thread(show_artifacts, artifacts_folder, kernel.artifacts)
-        around: dict[str, Any] = {"cell": cell, "limits": limits, "session": session, "output": output_folder}
-        with Observer(None if session else kernel.artifacts, kernel.note(artifacts)) as observer:
-            ending, notes = await _run(own, kernel, code, **around)
+    check_paths(code, isolation, folder)
+    async with own.once() if name is None else own.sessions.hold((owner, name)) as (kernel, remarks):
+        await asyncio.to_thread(show_artifacts, folder, kernel.artifacts)
+        with Observer(None if name else kernel.artifacts, kernel.note(facts)) as observer:
+            ending, notes = await _run(kernel, text, cell=cell, limits=limits, kept=name is not None, output=output)
     return make_outcome(
         code,
-        Finished(ending, cell.outputs, notes, tuple(cell.displays)),
+        Finished(ending, cell.outputs, (*remarks, *notes, *heard.notes), tuple(cell.displays)),
         language="python",
         interpreter=kernel.host.interpreter + ", ipykernel",
         limits=limits,
         isolation=isolation,
         inputs=observer.inputs(),
-        session=session or "",
+        session=name or "",
     )
 
 
 async def _run(
-    pool: Pool, kernel: Kernel, code: str, *, cell: Cell, limits: Limits, session: str | None, output: Path | None
+    kernel: Kernel, code: str, *, cell: Cell, limits: Limits, kept: bool, output: Path | None
 ) -> tuple[Ending, tuple[str, ...]]:
     """Run the cell against the clock and against the kernel's death; a used-once kernel ends in any case."""
     begin = time.monotonic()
@@ -123,43 +149,41 @@ async def _run(
         waiting: set[asyncio.Future[Any]] = {running, kernel.ended}
         await asyncio.wait(waiting, timeout=limits.timeout_seconds,
                            return_when=asyncio.FIRST_COMPLETED)  # fmt: skip
-        if running.done():
+        if kernel.ending is None and running.done():
             forced = "output" if running.result() == "output" else None
         elif kernel.alive:
-            forced = "timeout"
+            forced = "timeout" if kernel.ending is None else "interrupt"
     except asyncio.CancelledError:
-        await _give_up(pool, kernel, running, session=session)
+        await _give_up(kernel, running, kept=kept)
         raise
     finally:
         running.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await running
+        await asyncio.gather(running, return_exceptions=True)
     seconds = time.monotonic() - begin
-    if session is not None and kernel.alive and forced is None:
-        return Ending(cell.exit_code, _reason(cell), seconds), await kernel.take_files(output)
+    if kept and kernel.alive and forced is None:
+        return _ending(cell, seconds), await kernel.take_files(output)
     died = not kernel.alive
-    if session is not None:
-        pool.sessions.pop(session, None)
-        pool.used.pop(session, None)
     ended, notes = await kernel.end(forced or "interrupt", output)
     if died:
-        return Ending(exit_code_of(ended) or 1, reason_of(exit_code_of(ended), ended["reason"], ""), seconds), notes
+        status = exit_code_of(ended)
+        used = {"cpu_seconds": ended["cpu"], "cpu_limit": limits.cpu_seconds}
+        reason, by = reason_of(status, ended["reason"], "", **used)
+        return Ending(status or 1, reason, seconds, by), (*notes, "the cell ended its kernel")
     if forced is not None:
-        return Ending(-1 if forced == "timeout" else -9, reason_of(-9, forced, ""), seconds), notes
-    return Ending(cell.exit_code, _reason(cell), seconds), notes
+        return Ending(-1 if forced == "timeout" else -9, reason_of(-9, forced, "")[0], seconds), notes
+    return _ending(cell, seconds), notes
 
 
-def _reason(cell: Cell) -> Reason:
-    return reason_of(cell.exit_code, None, cell.outputs[1].text()[0])
+def _ending(cell: Cell, seconds: float) -> Ending:
+    reason, by = reason_of(cell.exit_code, None, cell.outputs[1].text()[0])
+    return Ending(cell.exit_code, reason, seconds, by)
 
 
-async def _give_up(pool: Pool, kernel: Kernel, running: asyncio.Future[str], *, session: str | None) -> None:
+async def _give_up(kernel: Kernel, running: asyncio.Future[str], *, kept: bool) -> None:
     """Stop a cell whose caller went away; a session's kernel is kept when it stops by itself."""
-    if session is not None:
+    if kept:
         kernel.interrupt()
         done, _ = await asyncio.wait({running}, timeout=INTERRUPT_SECONDS)
         if done:
             return
-        await pool.close_session(session)
-    else:
-        await kernel.end("interrupt")
+    await kernel.end("interrupt")

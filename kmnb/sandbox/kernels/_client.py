@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from queue import Empty
 from typing import Any
 
 from jupyter_client.asynchronous.client import AsyncKernelClient
@@ -20,6 +19,7 @@ from jupyter_client.asynchronous.client import AsyncKernelClient
 from kmnb.core.bounds import MIB
 from kmnb.sandbox._output import Keeper
 from kmnb.sandbox._pipes import Output
+from kmnb.sandbox.kernels._inside import EXIT_CODE
 
 MESSAGE_MAX_BYTES = 8 * MIB
 """Largest message that is taken from a kernel; a larger one ends its connection."""
@@ -80,15 +80,8 @@ class Cell:
     """Whether the kernel said that nothing more comes."""
     status: str = ""
     """``ok`` or ``error`` once the reply is there."""
-    exit_status: int | None = None
-    """What it gave to ``sys.exit()``; None where it did not end like that."""
-
-    @property
-    def exit_code(self) -> int:
-        """The exit code that a program of the same text has."""
-        if self.status == "ok":
-            return 0
-        return 1 if self.exit_status is None else self.exit_status
+    exit_code: int = 1
+    """What a program would have ended with."""
 
     @classmethod
     def of(cls, cap_bytes: int, on_output: Output | None, mimes: frozenset[str]) -> Cell:
@@ -153,7 +146,7 @@ class CellClient:
             if output in done:
                 output.result()
                 return "output"
-            cell.status = await reply
+            cell.status, cell.exit_code = await reply
             idle = asyncio.ensure_future(cell.idle.wait())
             await asyncio.wait({output, idle}, timeout=IDLE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             idle.cancel()
@@ -163,11 +156,11 @@ class CellClient:
                 task.cancel()
             await asyncio.gather(reply, output, return_exceptions=True)
 
-    async def _reply(self, request: str) -> str:
+    async def _reply(self, request: str) -> tuple[str, int]:
         while True:
             message = await _answer(self._client.shell_channel, request)
             if message["msg_type"] == "execute_reply":
-                return "ok" if message["content"].get("status") == "ok" else "error"
+                return status_of(message["content"])
 
     async def _output(self, request: str, cell: Cell, most_bytes: int) -> None:
         """Take output until there is too much of it."""
@@ -185,6 +178,23 @@ class CellClient:
         self._client.context.destroy(linger=0)
 
 
+def status_of(content: Mapping[str, Any]) -> tuple[str, int]:
+    """Read the reply to a cell: ``ok`` or ``error``, and what a program would have ended with.
+
+    Leaving by ``sys.exit`` is an error to a kernel; its code is told by ours, and to be guessed from others' text.
+    """
+    if content.get("status") == "ok":
+        return "ok", 0
+    told, text = content.get(EXIT_CODE), content.get("evalue")
+    if isinstance(told, int) and not isinstance(told, bool):
+        return "error", told & 0xFF
+    if content.get("ename") != "SystemExit":
+        return "error", 1
+    if text in ("", "None"):
+        return "error", 0
+    return "error", int(text) & 0xFF if isinstance(text, str) and _NUMBER.fullmatch(text) else 1
+
+
 def take_output(cell: Cell, kind: str, content: Any) -> None:
     """Take one message of the output channel; whatever is not of the few known forms is passed over."""
     if not isinstance(content, dict):
@@ -194,21 +204,13 @@ def take_output(cell: Cell, kind: str, content: Any) -> None:
     elif kind in ("execute_result", "display_data") and isinstance(content.get("data"), dict):
         _take_display(cell, content["data"])
     elif kind == "error" and content.get("ename") == "SystemExit":
-        _take_exit(cell, str(content.get("evalue", "")))
+        # From a kernel that is not ours; the reply tells the exit code.
+        told = content.get("evalue")
+        if isinstance(told, str) and told not in ("", "None") and not _NUMBER.fullmatch(told):
+            cell.text("stderr", told + "\n")
     elif kind == "error":
         lines = [line for line in _texts(content.get("traceback")) if line] or [str(content.get("ename"))]
         cell.text("stderr", _COLOURS.sub("", "\n".join(lines)) + "\n")
-
-
-def _take_exit(cell: Cell, value: str) -> None:
-    """Take the end by ``sys.exit()`` as Python takes it: a number is the exit code, a text goes to stderr."""
-    if value in ("", "None"):
-        cell.exit_status = 0
-    elif _NUMBER.fullmatch(value):
-        cell.exit_status = int(value) & 255
-    else:
-        cell.exit_status = 1
-        cell.text("stderr", value + "\n")
 
 
 def _take_display(cell: Cell, data: dict[Any, Any]) -> None:
@@ -236,7 +238,11 @@ async def _next(channel: Any) -> dict[str, Any]:
     while True:
         try:
             message = await channel.get_msg(timeout=60)
-        except (Empty, ValueError, TypeError, KeyError, IndexError):
+        except Exception:
+            if channel.socket is None or channel.socket.closed:
+                raise
             continue
-        if isinstance(message, dict) and isinstance(message.get("parent_header"), dict):
+        if isinstance(message, dict) and all(
+            isinstance(message.get(one), dict) for one in ("parent_header", "content")
+        ):
             return message

@@ -26,12 +26,13 @@ from kmnb.core.bounds import MIB, OUTPUT_MAX_BYTES, RUN_SECONDS
 from kmnb.core.outcome import Outcome
 from kmnb.errors import BadRequest, BoundExceeded, SandboxUnavailable
 from kmnb.sandbox._api import check_level
+from kmnb.sandbox._arguments import Listener, check_facts, check_names, check_shown_folder
 from kmnb.sandbox._limits import Limits, check_code
 from kmnb.sandbox._output import Keeper
 from kmnb.sandbox._pipes import Output
 from kmnb.sandbox._reasons import reason_of
 from kmnb.sandbox._receipts import Ending, Finished, Inputs, Isolation, make_outcome
-from kmnb.sandbox.kernels._client import IDLE_SECONDS, MESSAGE_MAX_BYTES, Cell, take_output
+from kmnb.sandbox.kernels._client import IDLE_SECONDS, MESSAGE_MAX_BYTES, Cell, status_of, take_output
 
 ANSWER_SECONDS = 30.0
 """Longest time that the gateway may take to start a kernel or to take a file."""
@@ -95,20 +96,22 @@ async def run_remote(
         BoundExceeded: More artifacts than are pushed.
         SandboxUnavailable: A level above 0 was asked for, or the gateway does not give a kernel.
     """
-    limits = Limits(timeout_seconds=timeout_seconds, output_bytes=max_output_bytes)
-    check_code(code)
+    limits = Limits.of(timeout_seconds, max_output_bytes, None)
+    text, heard, facts = check_code(code).decode(), Listener(on_output), check_facts(artifacts)
+    folder = check_shown_folder("artifacts_folder", artifacts_folder)
     check_level(_REMOTE, required_level)
-    cell = Cell.of(max_output_bytes, on_output, frozenset(mimes))
+    cell = Cell.of(limits.output_bytes, heard, frozenset(check_names("mimes", mimes, example='["text/plain"]')))
     gateway = _Remote(url, next(filter(None, map(os.environ.get, TOKENS)), "") if token is None else token)
-    ending = await _in_fresh_kernel(gateway, kernel_name, folder=artifacts_folder, run=(code, cell, limits))
+    (kernel_name,) = check_names("kernel_name", [kernel_name], example='"python3"')
+    ending = await _in_fresh_kernel(gateway, kernel_name, folder=folder, run=(text, cell, limits))
     return make_outcome(
         code,
-        Finished(ending, cell.outputs, (), tuple(cell.displays)),
+        Finished(ending, cell.outputs, heard.notes, tuple(cell.displays)),
         language="python",
         interpreter=f"{kernel_name} of a gateway",
         limits=limits,
         isolation=_REMOTE,
-        inputs=Inputs(tuple(artifacts)),
+        inputs=Inputs(facts),
     )
 
 
@@ -127,7 +130,8 @@ async def _in_fresh_kernel(
             return await _timed(remote, code, cell, limits=limits)
     except _FAULTS as error:
         why = f"gave no kernel ({type(error).__name__}: {error})"
-        raise SandboxUnavailable(f"the gateway {urlsplit(gateway.url).hostname}", why) from None
+        step = "See whether it runs there and takes this token."
+        raise SandboxUnavailable(f"the gateway {urlsplit(gateway.url).hostname}", why, step) from None
 
 
 async def _timed(remote: _Remote, code: str, cell: Cell, *, limits: Limits) -> Ending:
@@ -140,13 +144,15 @@ async def _timed(remote: _Remote, code: str, cell: Cell, *, limits: Limits) -> E
     seconds = time.monotonic() - begin
     if status == "output":
         return Ending(-9, "output", seconds)
-    failed = status != "ok"
-    return Ending(int(failed), reason_of(int(failed), None, cell.outputs[1].text()[0]), seconds)
+    reason, by = reason_of(cell.exit_code, None, cell.outputs[1].text()[0])
+    return Ending(cell.exit_code, reason, seconds, by)
 
 
 def _pieces(folder: Path | None) -> Iterator[tuple[str, bytes, bool]]:
     """Cut the artifacts into what one message takes."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file()) if folder is not None else []
+    found = folder.rglob("*") if folder is not None else ()
+    # What a link leads to was not meant to travel.
+    paths = sorted(path for path in found if path.is_file() and not path.is_symlink())
     size = sum(path.stat().st_size for path in paths)
     if size > PUSHED_MAX_BYTES:
         step = "Name fewer artifacts, or run on this machine."
@@ -159,13 +165,25 @@ def _pieces(folder: Path | None) -> Iterator[tuple[str, bytes, bool]]:
                 begin = False
 
 
+def _plain(text: Any) -> bool:
+    """Tell whether something can stand in a header or an address."""
+    return isinstance(text, str) and text.isascii() and text.isprintable()
+
+
 class _Remote:
     """One kernel of a gateway, over its websocket."""
 
     def __init__(self, url: str, token: str) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
-            raise BadRequest("the gateway's address", "must be http(s)://HOST[:PORT] without user info")
+        step = "Write http(s)://HOST[:PORT] without user info."
+        if not _plain(url) or not _plain(token):
+            raise BadRequest("the gateway's address or token", "is no text, or has characters that none has", step)
+        try:
+            parts = urlsplit(url)
+            known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        except ValueError:
+            known = False
+        if not known or parts.username is not None:
+            raise BadRequest("the gateway's address", "is no address of a gateway", step)
         self.url = url.rstrip("/")
         self.headers = {"Authorization": f"token {token}"} if token else {}
         self.number, self.session = "", uuid.uuid4().hex
@@ -223,7 +241,7 @@ class _Remote:
             if told["parent_header"].get("msg_id") != request or not isinstance(inner, dict):
                 continue
             if told.get("channel") == "shell" and kind == "execute_reply":
-                status = "ok" if inner.get("status") == "ok" else "error"
+                status, cell.exit_code = status_of(inner)
             elif told.get("channel") == "iopub":
                 if kind == "status" and inner.get("execution_state") == "idle":
                     cell.idle.set()

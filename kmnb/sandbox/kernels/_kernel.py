@@ -24,6 +24,10 @@ PORTS = {"shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_port": 4, "
 """Endings of the names of a kernel's sockets."""
 
 
+Ended = tuple[dict[str, Any], tuple[str, ...]]
+"""How a kernel ended, and remarks about files that were not taken."""
+
+
 @dataclass(slots=True)
 class Kernel:
     """A kernel that waits for cells."""
@@ -48,8 +52,8 @@ class Kernel:
     """Facts of all artifacts that its cells could read, by key and digest."""
     taken: Taken = field(default_factory=dict)
     """Files in its ``$KMNB_OUTPUT`` that earlier cells left."""
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """One cell at a time."""
+    ending: asyncio.Task[Ended] | None = None
+    """Ends it, once; so that nothing is taken from it twice, and nothing left when a caller goes away."""
 
     @property
     def alive(self) -> bool:
@@ -86,7 +90,7 @@ class Kernel:
             for descriptor in descriptors:
                 os.close(descriptor)
 
-    async def end(self, reason: str, output: Path | None = None) -> tuple[dict[str, Any], tuple[str, ...]]:
+    async def end(self, reason: str, output: Path | None = None) -> Ended:
         """End it, take its output folder, and leave nothing.
 
         Args:
@@ -96,15 +100,20 @@ class Kernel:
         Returns:
             How it ended, and remarks about files that were not taken.
         """
+        if self.ending is None:
+            self.ending = asyncio.get_running_loop().create_task(self._end(reason, output))
+        return await asyncio.shield(self.ending)
+
+    async def _end(self, reason: str, output: Path | None) -> Ended:
         self.client.close()
         if self.alive:
             self.host.end(self.number, reason)
         try:
             try:
-                message, descriptors = await asyncio.shield(self.ended)
+                message, descriptors = await self.ended
             except SandboxUnavailable:
                 # The spawner is gone, and all of its runs with it.
-                return {"status": -9, "reason": reason}, ()
+                return {"status": -9, "reason": reason, "cpu": 0.0}, ()
             notes = await take_output(
                 self.host, message, descriptors, output=output, limits=self.limits, taken=self.taken
             )
@@ -200,14 +209,15 @@ def show_artifacts(source: Path | None, target: Path) -> None:
     for entry in list(target.iterdir()):
         shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
     if source is not None:
-        shutil.copytree(source, target, copy_function=_link, dirs_exist_ok=True)
+        # Symbolic links stay links: what they lead to was not meant to be shown, and cannot be reached from inside.
+        shutil.copytree(source, target, symlinks=True, copy_function=_link, dirs_exist_ok=True)
         for folder, _, _ in os.walk(target):
             os.chmod(folder, 0o755)  # noqa: S103 - as above
 
 
 def _link(source: str, target: str) -> None:
     try:
-        os.link(source, target)
+        os.link(source, target, follow_symlinks=False)
     except OSError:
         shutil.copyfile(source, target)
         os.chmod(target, 0o444)
