@@ -7,6 +7,7 @@ from typing import Any
 
 from kmnb.core.bounds import LINE_MAX_BYTES
 from kmnb.core.index import CHECK_BYTES, Entry, IndexBuilder
+from kmnb.core.lenient import mending
 from kmnb.core.walks import DocumentEnds, Event, Found, Records
 from kmnb.formats._counting import LineCounter, RecordPlaces
 
@@ -66,7 +67,7 @@ class JsonLinesCounter:
         self._counter = LineCounter(indexed=indexed)
         self._noted = RecordPlaces() if indexed else None
         self.lines: LineCounter | None = self._counter
-        self._decoder: Any = msgspec.json.Decoder(msgspec.Raw)
+        self._decode_lines: Any = mending(msgspec.json.Decoder(msgspec.Raw).decode_lines)
         self._carry: list[bytes] = []
         self._rows = 0
         self._filled = 0
@@ -138,6 +139,6 @@ class JsonLinesCounter:
 
     def _documents(self, text: bytes | memoryview) -> int | None:
         try:
-            return len(self._decoder.decode_lines(text))
+            return len(self._decode_lines(text))
         except (ValueError, RecursionError):
             return None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
+from kmnb.core.lenient import documents
 from kmnb.core.shape import PathTypes
 from kmnb.errors import KmnbError
 from kmnb.formats._description import Description
@@ -62,23 +64,13 @@ def describe_document(head: bytes, *, whole: bool, is_spaced: bool = True, sampl
 
 def _unreadable(head: bytes, whole: bool, fault: ValueError) -> Description:
     """Describe what is no single document: several ones, or no JSON at all."""
-    documents = list(_documents(head))
-    if len(documents) > 1:
-        return describe_records(documents)
+    found: list[Any] = []
+    with suppress(ValueError):
+        found.extend(documents(head.removeprefix(b"\xef\xbb\xbf")))
+    if len(found) > 1:
+        return describe_records(found)
     line = head[:200].decode("utf-8", "replace")
     return Description("documents", "begins", [line], note=f"not JSON: {fault}"[:120])
-
-
-def _documents(head: bytes) -> Iterator[Any]:
-    reader = json.JSONDecoder(parse_constant=str)
-    text = head.decode("utf-8", "replace").lstrip("\ufeff")
-    at = 0
-    try:
-        while (at := len(text) - len(text[at:].lstrip())) < len(text):
-            value, at = reader.raw_decode(text, at)
-            yield value
-    except (ValueError, RecursionError):
-        return
 
 
 def find_records(value: Any) -> tuple[tuple[str, ...], list[Any] | None]:

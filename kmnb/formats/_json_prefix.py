@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
-from kmnb.core.finite import finite, refuse
+from kmnb.core.lenient import slow_value
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+|"', re.DOTALL)
 _CLOSING = {ord("["): b"]", ord("{"): b"}"}
 _DEPTH_MAX = 200
 _BYTES_MAX = 32_768
-_READER = json.JSONDecoder(parse_float=finite, parse_constant=refuse)
 
 
 def read_prefix(head: bytes, *, whole: bool) -> Any:
@@ -31,18 +29,11 @@ def read_prefix(head: bytes, *, whole: bool) -> Any:
     text = head.removeprefix(b"\xef\xbb\xbf")
     if whole:
         try:
-            return _loads(text)
+            return slow_value(text)
         except ValueError:
             if len(text) <= _BYTES_MAX:
                 raise
-    return _loads(_closed(text[:_BYTES_MAX]))
-
-
-def _loads(text: bytes) -> Any:
-    try:
-        return _READER.decode(text.decode("utf-8", "replace"))
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+    return slow_value(_closed(text[:_BYTES_MAX]))
 
 
 def _closed(text: bytes) -> bytes:

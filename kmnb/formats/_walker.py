@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kmnb.core.index import CHECK_BYTES
+from kmnb.core.lenient import mending, slow_value
 from kmnb.core.walks import Begins, DocumentEnds, Event, Found, Key, Path, Records, Walk, tree
 from kmnb.errors import BadRequest
 from kmnb.formats._json_text import Step, TextReader
@@ -117,10 +118,8 @@ class DocumentWalker(TextReader):
         return self._decode_text(raw)
 
     def _decode_text(self, raw: bytes) -> str:
-        import json
-
         try:
-            return str(json.loads(raw))
+            return str(slow_value(raw))
         except ValueError:
             raise self._fail("a bad key") from None
 
@@ -251,7 +250,7 @@ def array_elements(text: bytes) -> list[Any]:
     import msgspec
 
     try:
-        found: list[Any] = msgspec.json.decode(text, type=list[msgspec.Raw])
+        found: list[Any] = mending(msgspec.json.Decoder(list[msgspec.Raw]).decode)(text)
     except RecursionError:
         raise ValueError("an element is nested too deeply") from None
     return found

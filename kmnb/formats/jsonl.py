@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from kmnb.core.lenient import documents
 from kmnb.core.records import Batch, Dialect, Problem
 from kmnb.core.splitter import LineSplitter
 from kmnb.core.walks import Event, Records, Walk
@@ -12,6 +14,8 @@ from kmnb.errors import BadRequest, clip
 from kmnb.formats._json_counting import JsonLinesCounter
 from kmnb.formats.json import raw_elements
 
+_HEAD_BYTES = 65_536
+"""How much of a beginning is handed over at most; less is the whole content."""
 _SNIFFED_LINES = 100
 _SHARE_MIN = 0.5
 
@@ -151,14 +155,19 @@ class RowSplitter:
 
 
 def json_lines_share(head: bytes) -> float:
-    """Tell which share of the first lines are JSON objects or lists, from 0 to 1; 0 for fewer than two lines."""
+    """Tell which share of the first lines are JSON objects or lists, from 0 to 1; 0 for fewer than two lines.
+
+    It is 0 too for documents of which some are written over several lines, where that can be seen.
+    """
     lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    if len(lines) > 2 or len(head) >= 65_536:
-        lines = lines[:-1] if lines[-1].strip() and len(head) >= 65_536 else lines
+    if lines[-1].strip() and len(head) >= _HEAD_BYTES:
+        lines = lines[:-1]
     filled = [line for line in lines if line and not line.isspace()][:_SNIFFED_LINES]
     if len(filled) < 2:
         return 0.0
-    return sum(map(_is_container, filled)) / len(filled)
+    share = sum(map(_is_container, filled)) / len(filled)
+    is_whole = len(head) < _HEAD_BYTES
+    return 0.0 if 0 < share < 1 and is_whole and _are_documents(head.removeprefix(b"\xef\xbb\xbf")) else share
 
 
 def _is_container(line: bytes) -> bool:
@@ -167,6 +176,15 @@ def _is_container(line: bytes) -> bool:
     try:
         raw_elements(b"[%b]" % line)
     except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _are_documents(text: bytes) -> bool:
+    """Tell whether a whole text is JSON documents, one after the other."""
+    try:
+        deque(documents(text), maxlen=0)
+    except ValueError:
         return False
     return True
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kmnb.core.lenient import slow_value
 from kmnb.core.records import Batch, Dialect, Problem
 from kmnb.formats import json as documents
 from kmnb.formats._counting import LineCounter
@@ -64,8 +65,8 @@ class SeriesSplitter:
         start = self._row
         for number, raw in enumerate(series, self._series + 1):
             try:
-                found = [json.dumps(sample, ensure_ascii=False).encode() for sample in samples_of(json.loads(raw))]
-            except (ValueError, RecursionError) as fault:
+                found = [json.dumps(sample, ensure_ascii=False).encode() for sample in samples_of(slow_value(raw))]
+            except ValueError as fault:
                 problems.append(Problem(number, f"series {number}: {fault}"[:200]))
             else:
                 rows += found

@@ -248,7 +248,7 @@ class ColumnCollector:
 def _value(text: bytes) -> Any:
     import msgspec
 
-    from kmnb.sips._json_values import slow_value
+    from kmnb.core.lenient import slow_value
 
     try:
         return msgspec.json.decode(text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kmnb.sips._jmes_values import COMPARE, Expression, Node, One, flattened, is_false
+from kmnb.sips._jmes_values import COMPARE, Expression, Fault, Node, One, flattened, is_false
 from kmnb.sips._json_values import ListNeed, Need
 
 Made = tuple[One, Need | None]
@@ -47,7 +47,13 @@ class Compiler:
     def slot(self, node: Node, at: Need | None) -> Made:
         """Make the function of a slot."""
         place, slots = node["value"], self._slots
-        return (lambda value: slots[place]), self._needs[place]
+
+        def read(value: Any) -> Any:
+            if type(slots[place]) is Fault:
+                raise slots[place].error
+            return slots[place]
+
+        return read, self._needs[place]
 
 
 def _field(compiler: Compiler, node: Node, at: Need | None) -> Made:

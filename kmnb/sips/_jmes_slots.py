@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from kmnb.errors import ExpressionError
 from kmnb.sips._jmes_functions import Part, caller
 from kmnb.sips._jmes_plan import Slot
-from kmnb.sips._jmes_values import Expression
+from kmnb.sips._jmes_values import Expression, Fault
 
 
 class SlotRun:
@@ -22,11 +23,12 @@ class SlotRun:
         self.values: list[Any] = []
         self._count = 0
         self._total: Any = 0
+        self._fault: Fault | None = None
 
     @property
     def is_done(self) -> bool:
         """Whether further elements change nothing."""
-        return self._slot.stop is not None and len(self.values) >= self._slot.stop
+        return self._fault is not None or (self._slot.stop is not None and len(self.values) >= self._slot.stop)
 
     @property
     def skippable(self) -> int:
@@ -42,6 +44,13 @@ class SlotRun:
         """Take the next elements."""
         if self.is_done:
             return
+        try:
+            self._take(rows)
+        except ExpressionError as error:
+            # It is one only if the value is asked for: what stands before ``||`` may make that needless.
+            self._fault = Fault(error)
+
+    def _take(self, rows: Any) -> None:
         for stage in self._slot.stages:
             rows = stage(rows)
         self._count += len(rows)
@@ -65,6 +74,8 @@ class SlotRun:
     def result(self) -> Any:
         """Give the value of the slot."""
         fold = self._slot.fold
+        if self._fault is not None:
+            return self._fault
         if fold is None:
             return self.values
         if fold == "length":

@@ -51,6 +51,17 @@ class Expression:
 Expression.__name__ = "_Expression"
 
 
+class Fault:
+    """Stands for a value that cannot be had.
+
+    Args:
+        error: Why not; raised when the value is asked for.
+    """
+
+    def __init__(self, error: ExpressionError) -> None:
+        self.error = error
+
+
 def is_false(value: Any) -> bool:
     """Tell what counts as false: null, false, and what is empty; zero does not."""
     return value is None or value is False or value in ("", [], {})

@@ -62,8 +62,14 @@ class Body:
                 self._sieve, self.need = _Sieve(need, stages), None
 
     def decode(self) -> Callable[[bytes], list[Any]]:
-        """Make the decoder of the rows that :meth:`outputs` takes."""
-        return decoder(self.need)
+        """Make the decoder of the rows that :meth:`outputs` takes; libjq gets numbers as they were written."""
+        return decoder(self.need, as_text=self._stages is None)
+
+    def decode_elements(self) -> Callable[[bytes], list[Any]] | None:
+        """Make the decoder of the elements of the list that :meth:`of_value` takes; None where it is wanted whole."""
+        if self.need is None or self.need.is_whole:
+            return None
+        return decoder(self.need.items, as_text=self._stages is None)
 
     def outputs(self, rows: Sequence[Any]) -> Iterable[Any]:
         """Give the outputs of rows, in order.

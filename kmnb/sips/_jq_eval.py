@@ -118,6 +118,9 @@ def _after(step: Step, at: Need | None) -> Need | None:
         return at.key(step.value)
     if step.kind == "slice":
         return at
+    if step.kind == "each":
+        # Of an object all values are looked at, those of keys that are not named elsewhere too.
+        at.counted()
     return at.elements()
 
 

@@ -8,8 +8,9 @@ from functools import lru_cache
 from typing import Any
 
 from kmnb.core.finite import has_unknown
+from kmnb.core.lenient import slow_value, without_lone
 from kmnb.errors import BadRequest, ExpressionError
-from kmnb.sips._json_values import slow_value
+from kmnb.sips._jq_tokens import check_names, tokens_of
 
 PROGRAM_MAX_BYTES = 64 * 1024
 """Longest program in UTF-8 bytes."""
@@ -40,14 +41,15 @@ class JsonText(str):
 
 
 def check_program(program: str) -> None:
-    """Have libjq look at a program.
+    """Have libjq look at a program, once it is known to load no file: that would happen while it is compiled.
 
     Raises:
-        ExpressionError: It is too long, or libjq does not understand it.
+        ExpressionError: It is too long, asks for what a query must not do, or libjq does not understand it.
     """
     size = len(program.encode("utf-8", "replace"))
     if size > PROGRAM_MAX_BYTES:
         raise ExpressionError("jq program", f"it has {size} bytes; the limit is {PROGRAM_MAX_BYTES}", "Use run.")
+    check_names(tokens_of(program))
     _compiled(program)
 
 
@@ -75,6 +77,8 @@ def outputs(program: str, text: str) -> Iterator[JsonText]:
         raise BadRequest(
             "the content", "is not JSON: NaN and infinities are no values of it", "Use lines, grep or run."
         )
+    if "\\ud" in text or "\\uD" in text:
+        text = without_lone(text.encode("utf-8", "replace")).decode()
     try:
         for output in compiled.input_text(text):
             yield JsonText(output)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from kmnb.core.lenient import without_lone
 from kmnb.sips._jq_nodes import Node, Step, TokenReader, Unsupported
 from kmnb.sips._jq_tokens import Token
 
@@ -136,7 +137,7 @@ class _Reader(TokenReader):
             step = Step("key", token.text[1:])
         elif self._is(".") and self._string_after():
             self.place += 2
-            step = Step("key", json.loads(self._tokens[self.place - 1].text))
+            step = Step("key", _text(self._tokens[self.place - 1]))
         elif self._is("["):
             step = self._bracket()
         else:
@@ -160,7 +161,7 @@ class _Reader(TokenReader):
         token = self.next
         if token is not None and token.kind == "string":
             self.place += 1
-            step = Step("key", json.loads(token.text))
+            step = Step("key", _text(token))
         else:
             low = self._bound()
             step = Step("slice", (low, self._bound())) if self._take(":") else Step("index", low)
@@ -187,7 +188,7 @@ class _Reader(TokenReader):
             raise Unsupported("the end")
         if token.kind in ("number", "string"):
             self.place += 1
-            return Node("literal", json.loads(token.text) if token.kind == "string" else _number(token.text))
+            return Node("literal", _text(token) if token.kind == "string" else _number(token.text))
         if token.kind == "name":
             return self._name(token)
         if token.kind == "field" or self._is("."):
@@ -257,10 +258,15 @@ class _Reader(TokenReader):
             if token is None or token.kind not in ("name", "string") or token.text.startswith("$"):
                 raise Unsupported("a key")
             self.place += 1
-            key = json.loads(token.text) if token.kind == "string" else token.text
+            key = _text(token) if token.kind == "string" else token.text
             keys.append(key)
             values.append(self._alternative() if self._take(":") else Node("path", (Step("key", key),)))
         return Node("object", tuple(keys), tuple(values))
+
+
+def _text(token: Token) -> str:
+    """Give the text that a string means; line breaks may stand in it as they are."""
+    return str(json.loads(without_lone(token.text.encode()), strict=False))
 
 
 def _number(text: str) -> int | float:

@@ -12,7 +12,7 @@ from typing import Literal
 from kmnb.core.walks import Path
 from kmnb.sips._jq_nodes import Step
 from kmnb.sips._jq_parse import parse_path
-from kmnb.sips._jq_tokens import Token, check_names, inside, segments, source, tokens_of
+from kmnb.sips._jq_tokens import Token, inside, segments, source, tokens_of
 from kmnb.sips._json_values import compact
 
 Fold = Literal["emit", "count", "add", "min", "max", "last", "collect", "nth"]
@@ -46,16 +46,15 @@ def plan_program(program: str) -> Plan:
     """Decide how a program is run.
 
     Raises:
-        ExpressionError: It cannot be cut into tokens, or asks for what a query must not do.
+        ExpressionError: It cannot be cut into tokens.
     """
-    tokens = tokens_of(program)
-    check_names(tokens)
-    parts = segments(tokens)
-    for form in (_stream, _array, _limited, _joined, _picked, _mapped, _folded, _keys, _value):
-        found = form(program, parts)
-        if found is not None:
-            return found
-    return Plan("whole", lambda place: program, body=program)
+    parts = segments(tokens_of(program))
+    whole = Plan("whole", lambda place: program, body=program)
+    # Where a token stands can only be told of the program as it is.
+    if "$__loc__" in program:
+        return whole
+    forms = (_stream, _array, _limited, _joined, _picked, _mapped, _folded, _keys, _value)
+    return next((found for form in forms if (found := form(program, parts)) is not None), whole)
 
 
 Parts = list[list[Token]]
@@ -156,17 +155,13 @@ def _limited(program: str, parts: Parts) -> Plan | None:
 
 def _joined(program: str, parts: Parts) -> Plan | None:
     """``PATH | .[] …`` and ``PATH | .a …``: one path in two segments."""
-    if len(parts) < 2 or _keys_only(parts[0]) is None:
+    path = _keys_only(parts[0])
+    if len(parts) < 2 or path is None:
         return None
     following = parse_path(parts[1])
     if following is None or following[1] or not following[0]:
         return None
-    first, second = source(program, parts[0]), source(program, parts[1])
-    if first == ".":
-        text = second
-    else:
-        text = first + (second[1:] if second.startswith((".[", '."')) and second[1] == "[" else second)
-    return plan_program(_follow(text, _text(program, parts[2:])))
+    return plan_program(_follow(after(".", path) + _written(following[0])[1:], _text(program, parts[2:])))
 
 
 def _picked(program: str, parts: Parts) -> Plan | None:

@@ -37,7 +37,7 @@ def _index_step(place: int) -> One:
 
 def _slice_step(bounds: tuple[int | None, int | None]) -> One:
     def step(value: Any) -> Any:
-        if type(value) is list:
+        if type(value) is list or type(value) is str:
             return value[bounds[0] : bounds[1]]
         if value is None:
             return None

@@ -142,17 +142,29 @@ def source(program: str, tokens: list[Token]) -> str:
     return program[tokens[0].start : tokens[-1].end] if tokens else "."
 
 
-_STOPPING = ("halt", "halt_error", "input", "inputs", "import", "include", "debug", "stderr", "input_filename")
+_STOPPING = frozenset({"halt", "halt_error", "input", "inputs", "debug", "stderr", "input_filename"})
+_LOADING = frozenset({"import", "include", "modulemeta"})
 
 
 def check_names(tokens: list[Token]) -> None:
-    """Refuse functions that end the process, read on by themselves or load files.
+    """Refuse functions that end the process, read on by themselves or load files; keys of objects may have their names.
 
     Raises:
         ExpressionError: The program names one.
     """
+    brackets: list[str] = []
+    before = ""
     for token in tokens:
-        if token.kind == "name" and token.text in _STOPPING:
-            raise ExpressionError("jq program", f"{token.text} is not available", "Only the artifact is read.")
+        if token.kind == "mark":
+            if token.text in _OPEN:
+                brackets.append(token.text)
+            elif token.text in _CLOSE:
+                del brackets[-1:]
+        elif token.kind == "name" and token.text in _STOPPING | _LOADING:
+            is_key = brackets[-1:] == ["{"] and before in ("{", ",")
+            if not is_key:
+                step = "Programs load no files." if token.text in _LOADING else "Only the artifact is read."
+                raise ExpressionError("jq program", f"{token.text} is not available", step)
         for inner in inner_programs(token.text) if token.kind == "text" else ():
             check_names(tokens_of(inner))
+        before = token.text

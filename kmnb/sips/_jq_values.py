@@ -58,7 +58,11 @@ def _is_number(value: Any) -> bool:
 def calculated(operator: str, left: Any, right: Any) -> Any:
     """Calculate with numbers; ``+`` joins texts too and passes over null."""
     if _is_number(left) and _is_number(right):
-        return _arithmetic(operator, left, right)
+        try:
+            return _arithmetic(operator, left, right)
+        except OverflowError:
+            # An integer that no float can hold, with a float or in a division.
+            raise Doubt from None
     if operator == "+":
         if left is None or right is None:
             return right if left is None else left
@@ -125,7 +129,10 @@ def _last(value: Any) -> Any:
 def total(values: list[Any], start: Any = None) -> Any:
     """Add up numbers, or join texts; null adds nothing."""
     if {type(value) for value in values} <= _NUMBERS and (start is None or type(start) in _NUMBERS):
-        return whole(reduce(add, values, 0 if start is None and values else start))
+        try:
+            return whole(reduce(add, values, 0 if start is None and values else start))
+        except OverflowError:
+            raise Doubt from None
     for value in values:
         start = calculated("+", start, value)
     return start

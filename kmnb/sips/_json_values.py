@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any, Union
 
-from kmnb.core.finite import finite, refuse
 from kmnb.core.jsonable import jsonable
+from kmnb.core.lenient import documents, mending, slow_value
 from kmnb.errors import BadRequest
 
 
@@ -39,21 +39,25 @@ class Need:
         """The number of elements or keys is needed."""
         self.is_counted = True
 
-    def type(self) -> Any:
-        """Give the type that a decoder of msgspec needs to build just that."""
+    def type(self, *, as_text: bool = False) -> Any:
+        """Give the type that a decoder of msgspec needs to build just that.
+
+        Args:
+            as_text: Whether what is wanted whole stays the text that it is, digits of numbers included.
+        """
         import msgspec
 
         if self.is_whole or (self.keys and self.is_counted):
-            return Any
+            return msgspec.Raw if as_text else Any
         kinds: list[Any] = [str, int, float, bool, None, dict[str, msgspec.Raw], list[msgspec.Raw]]
         if self.keys:
             from typing import TypedDict
 
-            fields = {name: need.type() for name, need in self.keys.items()}
+            fields = {name: need.type(as_text=as_text) for name, need in self.keys.items()}
             make: Any = TypedDict
             kinds[5] = make("Record", fields, total=False)
         if self.items is not None:
-            kinds[6] = list.__class_getitem__(self.items.type())
+            kinds[6] = list.__class_getitem__(self.items.type(as_text=as_text))
         return Union.__getitem__(tuple(kinds))
 
 
@@ -77,26 +81,26 @@ def counting_decoder() -> Callable[[bytes], list[Any]]:
     """Make a decoder that only tells how many elements there are."""
     import msgspec
 
-    cut: Callable[[bytes], list[Any]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
-    return cut
+    return mending(msgspec.json.Decoder(list[msgspec.Raw]).decode)
 
 
-def decoder(need: Need | None) -> Callable[[bytes], list[Any]]:
+def decoder(need: Need | None, *, as_text: bool = False) -> Callable[[bytes], list[Any]]:
     """Make a decoder of the text of a JSON array.
 
     Args:
         need: What is looked at of each element; None gives the elements as their text.
+        as_text: Whether of each element what is wanted whole stays text, for :func:`msgspec.json.encode`.
 
     Returns:
         A function that raises ValueError for text that is not JSON.
     """
     import msgspec
 
-    cut = msgspec.json.Decoder(list[msgspec.Raw]).decode
+    cut = mending(msgspec.json.Decoder(list[msgspec.Raw]).decode)
     if need is None:
         return lambda text: [bytes(raw) for raw in cut(text)]
-    kind = list.__class_getitem__(need.type())
-    quick: Callable[[bytes], list[Any]] = msgspec.json.Decoder(kind).decode
+    kind = list.__class_getitem__(need.type(as_text=as_text))
+    quick: Callable[[bytes], list[Any]] = mending(msgspec.json.Decoder(kind).decode)
 
     def decode(text: bytes) -> list[Any]:
         try:
@@ -148,36 +152,9 @@ def documents_of(text: bytes, decode: Callable[[bytes], list[Any]]) -> Iterable[
     else:
         raise BadRequest("the content", "is not JSON: a comma between documents")
     try:
-        return _several(text.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
+        return list(documents(text))
+    except ValueError:
         raise BadRequest("the content", f"is not JSON: {first}", "Look at it with lines or grep.") from None
-
-
-def _several(text: str) -> list[Any]:
-    reader = json.JSONDecoder(parse_float=finite, parse_constant=refuse)
-    found: list[Any] = []
-    place = 0
-    while place < len(text):
-        if text[place] in " \t\r\n":
-            place += 1
-            continue
-        if place and text[place - 1].isalnum() and text[place].isalnum():
-            raise ValueError("two values without a space between them")
-        value, place = reader.raw_decode(text, place)
-        found.append(value)
-    return found
-
-
-def slow_value(text: bytes) -> Any:
-    """Decode one JSON value that the quick decoder refuses: lone surrogates, bad UTF-8, numbers beyond floats.
-
-    Raises:
-        ValueError: It is not JSON.
-    """
-    try:
-        return json.loads(text.decode("utf-8", "replace"), parse_float=finite, parse_constant=refuse)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
 
 
 def compact(value: Any) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kmnb.core.describe import Param
-from kmnb.core.finite import finite, refuse
 from kmnb.core.records import Batch, Problem
 from kmnb.errors import BadRequest, clip
+from kmnb.sips._json_values import one_decoder
 from kmnb.sips._where import Condition, Row
 
 PROBLEMS_MAX = 20
@@ -122,7 +121,7 @@ class Rows:
             yield number, {"line": line.decode("utf-8", "replace")}.get
 
     def _json(self, batch: Batch) -> Iterator[tuple[int, Row]]:
-        decode = json_decoder()
+        decode = one_decoder(None)
         for number, raw in zip(batch.numbers, batch.rows, strict=True):
             try:
                 value = decode(raw)
@@ -211,18 +210,3 @@ def follow(value: Any, path: str) -> tuple[bool, Any]:
                 return found
         at = path.rfind(".", 0, at)
     return False, None
-
-
-def json_decoder() -> Callable[[bytes], Any]:
-    """Make a reader of JSON values: integers are exact, what is no number or beyond floats is its text."""
-    import msgspec
-
-    quick = msgspec.json.Decoder().decode
-
-    def decode(raw: bytes) -> Any:
-        try:
-            return quick(raw)
-        except msgspec.DecodeError:
-            return json.loads(raw.decode("utf-8", "replace"), parse_float=finite, parse_constant=refuse)
-
-    return decode

@@ -131,7 +131,8 @@ class JmespathRun:
             lists = iter(self._runs)
             for place, slot in enumerate(self._plan.slots):
                 self._values[place] = next(lists).result() if slot.is_list else self._found.get(slot.path)
-            self._answer.add_value(self._rest({}))
+            # What is left asks of the document only whether it is null.
+            self._answer.add_value(self._rest(self._found.get((), {})))
         self._state = "answered"
 
     def _small_document(self) -> Any:

@@ -71,13 +71,12 @@ class JqRun:
 
     def _decoder(self) -> Any:
         """Decode what is looked at of the records, by the body or, where they are collected, by what follows."""
-        need = self._rest.need if self._rest is not None else None
         self._is_plain_count = self._plan.fold == "count" and self._plan.body == "."
         if self._is_plain_count:
             return counting_decoder()
-        if self._plan.fold == "collect" and self._plan.body == "." and need is not None and not need.is_whole:
-            return decoder(need.items)
-        return self._body.decode()
+        is_collected = self._plan.fold == "collect" and self._plan.body == "."
+        decode = self._rest.decode_elements() if is_collected and self._rest is not None else None
+        return decode or self._body.decode()
 
     def _new_folding(self) -> Folding | None:
         plan = self._plan

@@ -13,7 +13,8 @@ from kmnb.core.records import Batch
 from kmnb.core.shape import text_of
 from kmnb.core.slice import Slice
 from kmnb.sips._delimited import record_line
-from kmnb.sips._rows import RECORD_PARAMS, Problems, json_decoder
+from kmnb.sips._json_values import one_decoder
+from kmnb.sips._rows import RECORD_PARAMS, Problems
 
 ROWS_MAX = 1000
 """Most records of a sample."""
@@ -99,7 +100,7 @@ class SampleRun:
             return dict(zip(self._columns, row, strict=True)), record_line(row)
         if self._kind == "json":
             try:
-                value = json_decoder()(row)
+                value = one_decoder(None)(row)
             except (ValueError, RecursionError):
                 value = row.decode("utf-8", "replace")
             return value, json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"

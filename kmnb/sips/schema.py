@@ -12,7 +12,8 @@ from kmnb.core.records import Batch, Problem
 from kmnb.core.shape import ColumnTypes, PathTypes
 from kmnb.core.slice import Slice
 from kmnb.sips._delimited import record_line
-from kmnb.sips._rows import RECORD_PARAMS, Problems, json_decoder
+from kmnb.sips._json_values import one_decoder
+from kmnb.sips._rows import RECORD_PARAMS, Problems
 
 ROWS_LOOKED_AT = 1000
 """Records whose types are looked at unless more are asked for."""
@@ -61,7 +62,7 @@ class SchemaRun:
             self._lines += len(rows)
 
     def _add_json(self, rows: Any, start: int) -> None:
-        decode = json_decoder()
+        decode = one_decoder(None)
         for number, raw in enumerate(rows, start + 1):
             try:
                 self._paths.add(decode(raw))

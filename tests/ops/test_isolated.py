@@ -87,7 +87,7 @@ def test_content_that_is_no_usable_json_is_refused_cleanly(content: bytes) -> No
 
 def test_odd_but_legal_json_is_read() -> None:
     assert sip_bytes(b'{"a":"\\ud800","b":1}', "jmespath", {"expression": "b"}).values == [1]
-    assert sip_bytes(b'{"a":"\\ud800"}', "jmespath", {"expression": "a"}).text.isascii()
+    assert sip_bytes(b'{"a":"\\ud800"}', "jmespath", {"expression": "a"}).values == ["\ufffd"]
     assert sip_bytes(b'{"a":1,"a":2}', "jq", {"program": ".a"}).values == [2]
     assert sip_bytes(b'{"a":1,"a":2}', "jmespath", {"expression": "a"}).values == [2]
     assert sip_bytes(b"", "jq", {"program": "."}).values == []

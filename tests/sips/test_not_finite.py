@@ -44,7 +44,7 @@ def test_a_document_with_such_a_value_is_refused_by_all(
     ("name", "arguments", "values"),
     [
         ("jq", {"program": ".v"}, [1, "1e999", "NaN"]),
-        ("jq", {"program": "(.v | tojson) as $x | .v"}, [1, "1e999", "NaN"]),
+        ("jq", {"program": "(.v | tojson) as $x | .v"}, [1, "1E+999", "NaN"]),
         ("jmespath", {"expression": "v"}, [1, "1e999", "NaN"]),
         ("select", {"columns": ["v"]}, [{"v": 1}, {"v": "1e999"}, {"v": "NaN"}]),
         ("count", {}, [3]),
