@@ -28,6 +28,7 @@ class QuoteCounter:
         self._quote, self._delimiter = dialect.quote.encode(), dialect.delimiter.encode()
         self._newline = dialect.newline
         self._carry = b""
+        self._is_passing = False
         self._seen = 0
         self.records = 0
         self.excess = 0
@@ -35,14 +36,24 @@ class QuoteCounter:
     def feed(self, block: bytes) -> None:
         """Take the next block of decoded text."""
         self._seen += len(block)
+        if self._is_passing:
+            _, end, block = block.partition(self._newline)
+            if not end:
+                return
+        last = block.rfind(self._newline)
         data = self._carry + block if self._carry else block
-        cut = data.rfind(self._newline) + 1
-        if self._newline == b"\n" and not self._cutter.is_open:
-            cut = self._pass_plain(data, cut)
-        elif cut:
-            self._by_line(data[:cut])
-        if not cut and len(data) > _CARRY_MAX_BYTES:
-            self._by_line(data)
+        whole = len(self._carry) + last + 1 if last >= 0 else self._carry.rfind(self._newline) + 1
+        # A line that is too long ends its record and is not held; nor is a record that goes on and on.
+        self._is_passing = len(data) - whole > LINE_MAX_BYTES
+        is_plain = self._newline == b"\n" and not self._cutter.is_open and whole <= LINE_MAX_BYTES
+        cut = self._pass_plain(data, whole) if is_plain else 0
+        is_held = is_plain and not self._is_passing and whole - cut <= _CARRY_MAX_BYTES
+        if cut < whole and not is_held:
+            self._by_line(data[cut:whole])
+            cut = whole
+        if self._is_passing:
+            self._cutter.release()
+            self.records += 1
             cut = len(data)
         self._carry = data[cut:]
 
@@ -57,7 +68,7 @@ class QuoteCounter:
     @property
     def is_open(self) -> bool:
         """Whether the present record goes on, and where it began is not at hand."""
-        return self._cutter.is_open
+        return self._cutter.is_open or self._is_passing
 
     @property
     def carried(self) -> int:
@@ -117,9 +128,6 @@ class QuoteCounter:
             is_record = is_line
             if self._cutter.is_open or (self._quote and self._quote in line):
                 is_record = self._cutter.take(line) is not None
-                if self._cutter.open_bytes > LINE_MAX_BYTES:
-                    self._cutter.release()
-                    is_record = True
             self.records += is_record
             self.excess += is_line - is_record
 

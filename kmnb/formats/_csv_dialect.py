@@ -52,11 +52,15 @@ def sample_rows(head: bytes, *, delimiter: str, quote: str, newline: bytes, whol
     is_all = whole and len(lines) <= _SAMPLE_RECORDS * 4
     for line in lines if is_all else lines[:-1] or lines:
         record = cutter.take(line.removesuffix(b"\r"))
-        if record:
+        if record and not cutter.is_too_long:
             records.append(record.decode("utf-8", "replace"))
         if len(records) >= _SAMPLE_RECORDS:
             break
-    return cells_of(records, delimiter, quote)
+    rows = cells_of(records, delimiter, quote)
+    if not is_all and len(lines) == 1 and rows:
+        # One record alone is larger than the sample: its last cell is cut.
+        del rows[0][-1:]
+    return rows
 
 
 @lru_cache(maxsize=4)

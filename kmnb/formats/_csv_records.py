@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
+from kmnb.core.bounds import LINE_MAX_BYTES
+
 # csv.field_size_limit is a process-wide setting that belongs to the user: longer records are cut by our own pattern.
 _CSV_MODULE_MAX = 100_000
 
@@ -36,6 +38,10 @@ def _cell_pattern(delimiter: str, quote: str) -> re.Pattern[str]:
 class RecordCutter:
     """Cut lines into records that may span several of them.
 
+    What is longer than the cap of a line is no usable record: its beginning is kept and ``size`` tells. Such a record
+    of many lines ends where its quotes do. A single line that is too long ends its record, whatever its quotes say:
+    it need not be held to tell, so that the records are the same however the text arrives.
+
     Args:
         delimiter: One character between cells.
         quote: The quote character; empty for none.
@@ -45,29 +51,48 @@ class RecordCutter:
         self._mark = quote.encode()
         self._patterns = _open_patterns(delimiter, quote) if quote else None
         self._open: list[bytes] = []
-        self.open_bytes = 0
+        self._held = 0
+        self.size = 0
+        """Bytes of the record that :meth:`take` gave last."""
 
     @property
     def is_open(self) -> bool:
         """Whether a record has begun whose quotes are not closed yet."""
         return bool(self._open)
 
+    @property
+    def is_too_long(self) -> bool:
+        """Whether the record that :meth:`take` gave last is longer than the cap."""
+        return self.size > LINE_MAX_BYTES
+
     def take(self, line: bytes) -> bytes | None:
         """Take a line without its LF; give the record that ends with it, if one does."""
-        if not self._open:
-            if self._patterns is None or self._mark not in line or not self._patterns[0].match(line):
-                return line
-        elif self._mark in line and self._patterns is not None and not self._patterns[1].match(line):
+        begun = self.is_open
+        if not begun and (self._patterns is None or self._mark not in line):
+            self.size = len(line)
+            return line
+        self._keep(line)
+        return None if len(line) <= LINE_MAX_BYTES and self._ends_open(line, begun) else self.release()
+
+    def _ends_open(self, line: bytes, begun: bool) -> bool:
+        """Tell whether a line ends inside of quotes; ``begun``: it begins there too."""
+        if self._patterns is None:
+            return False
+        fresh, going = self._patterns
+        if not begun:
+            return fresh.match(line) is not None
+        return self._mark not in line or going.match(line) is not None
+
+    def _keep(self, line: bytes) -> None:
+        if self._held <= LINE_MAX_BYTES:
             self._open.append(line)
-            return self.release()
-        self._open.append(line)
-        self.open_bytes += len(line) + 1
-        return None
+        self._held += len(line) + 1
 
     def release(self) -> bytes:
         """Give what was held of an open record."""
         record = b"\n".join(self._open)
-        self._open, self.open_bytes = [], 0
+        self.size = max(0, self._held - 1)
+        self._open, self._held = [], 0
         return record
 
 

@@ -36,12 +36,18 @@ class CsvSplitter:
         # Nothing is left to be found out: no need to wait for a sample.
         self._sample_bytes = 4 if dialect.delimiter and dialect.header is not None else SAMPLE_BYTES
         self._cutter = RecordCutter(",", "")
+        self._searched = 0
+        self._is_passing = False
         self._line = 1
         self._begun = 1
         self._rows = 0
 
     def feed(self, block: bytes) -> Batch:
         """Take the next block; nothing is given before the dialect is known."""
+        if self._is_passing:
+            block = self._behind_long_line(block)
+            if self._is_passing:
+                return self._batch([], [])
         self._pending += block
         if self.dialect is None:
             if len(self._pending) < self._sample_bytes:
@@ -80,11 +86,16 @@ class CsvSplitter:
     def _split(self, *, last: bool) -> Batch:
         assert self.dialect is not None
         problems: list[Problem] = []
-        cut = len(self._pending) if last else self._pending.rfind(self.dialect.newline) + 1
-        if not cut and not last and len(self._pending) <= LINE_MAX_BYTES:
+        cut = self._pending.rfind(self.dialect.newline, self._searched) + 1
+        # A line that is too long is a bad record that need not be held to its end.
+        self._is_passing = not last and len(self._pending) - cut > LINE_MAX_BYTES
+        if last or self._is_passing:
+            cut = len(self._pending)
+        self._searched = 0 if cut else len(self._pending)
+        if not cut and not last:
             return self._batch([], problems)
-        body = bytes(self._pending[: cut or len(self._pending)])
-        del self._pending[: len(body)]
+        body = bytes(self._pending[:cut])
+        del self._pending[:cut]
         if self._is_plain(body):
             return self._plain_rows(body)
         lines = body.split(self.dialect.newline)
@@ -96,6 +107,13 @@ class CsvSplitter:
             self._cutter.release()
         cells = cells_of((text for _, text in records), self.dialect.delimiter, self.dialect.quote)
         return self._rows_of(cells, [line for line, _ in records], problems)
+
+    def _behind_long_line(self, block: bytes) -> bytes:
+        """Leave out the rest of a line that was too long."""
+        assert self.dialect is not None
+        _, end, rest = block.partition(self.dialect.newline)
+        self._is_passing = not end
+        return rest
 
     def _is_plain(self, body: bytes) -> bool:
         """Tell whether whole lines hold no quote, so that they can be cut at each delimiter."""
@@ -125,15 +143,12 @@ class CsvSplitter:
             self._begun = begun
             self._line += 1
             record = cutter.take(line)
-            if record is None and cutter.open_bytes > LINE_MAX_BYTES:
+            if record is None:
+                continue
+            if cutter.is_too_long:
                 problems.append(Problem(begun, f"the record is longer than {LINE_MAX_BYTES:,} bytes"))
-                cutter.release()
-            elif record is not None:
-                record = record.removesuffix(b"\r")
-                if len(record) > LINE_MAX_BYTES:
-                    problems.append(Problem(begun, f"the record is longer than {LINE_MAX_BYTES:,} bytes"))
-                elif record:
-                    yield begun, record.decode("utf-8", "replace")
+            elif record := record.removesuffix(b"\r"):
+                yield begun, record.decode("utf-8", "replace")
 
     def _rows_of(self, rows: list[list[str]], begun: Sequence[int], problems: list[Problem]) -> Batch:
         """Make a batch of cut records; ``begun`` tells the line where each begins."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import pandas
 
 _INTEGERS = (-(2**63), 2**63 - 1)
+CELLS_MAX = 100_000_000
+"""Most cells of a frame: a few bytes of records with fields of their own each would make billions of missing ones."""
 
 
 def check_size(size: int | None, max_bytes: int | None, *, what: str) -> None:
@@ -218,6 +220,13 @@ class ColumnCollector:
         elif batch.rows:
             self.columns.setdefault("line", []).extend(line.decode("utf-8", "replace") for line in batch.rows)
         self.count += len(batch.rows)
+        if self.count * len(self.columns) > CELLS_MAX:
+            raise BoundExceeded(
+                "the frame",
+                f"{self.count:,} records with {len(self.columns):,} different fields make more than {CELLS_MAX:,} cells",
+                "Name the columns that you need, or use jq or run.",
+                limit="CELLS_MAX", value=CELLS_MAX, unit="cells",
+            )  # fmt: skip
         if self._told is not None:
             self._told(self.count)
 

@@ -62,6 +62,7 @@ class Rows:
         self._problems = problems
         self.columns: tuple[str, ...] | None = None
         self.seen: dict[str, None] = {}
+        self._names: frozenset[str] = frozenset()
         self._held: tuple[str, ...] | None = None
         self._places: dict[str, int] = {}
 
@@ -77,7 +78,8 @@ class Rows:
         if batch.columns is not None and batch.columns is not self._held:
             self._held = batch.columns
             # The first batch names all columns; later ones may hold only those that were asked for.
-            self.columns = self.columns or batch.columns
+            if not self.columns:
+                self.columns, self._names = batch.columns, frozenset(batch.columns)
             self._places = {name: at for at, name in enumerate(batch.columns)}
 
     def taken(self, batch: Batch, where: Condition | None) -> Sequence[Any]:
@@ -98,7 +100,7 @@ class Rows:
 
     def missing(self, names: Sequence[str]) -> str | None:
         """Give the first of some names that is no column, as far as is known; ``None`` when all are."""
-        known = self.columns if self.columns is not None else self.seen
+        known = self._names if self.columns is not None else self.seen
         return next((name for name in names if name not in known), None)
 
     def unknown(self, name: str) -> BadRequest:

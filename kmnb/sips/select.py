@@ -151,6 +151,7 @@ class SelectRun:
             line = record_line(values.values(), self._delimiter)
             size = len(line.encode("utf-8", "replace"))
             if self._spent + size > self._cap:
+                self._notes.append(f"row {number} does not fit the cap; name fewer columns or raise max_bytes")
                 return
         self._pieces.append(line)
         self._values.append(values)
@@ -167,7 +168,7 @@ class SelectRun:
             raw = text.encode("utf-8", "replace")
             if len(raw) > room:
                 kept = raw[: max(0, room - 3)].decode("utf-8", "ignore")
-                values = {**values, name: kept + _CELL_MARK if room > 3 else ""}
+                values[name] = kept + _CELL_MARK if room > 3 else ""
                 self._notes.append(
                     f"row {number}: {name[:60]} has {len(raw):,} bytes; {len(kept.encode()):,} are shown"
                 )
