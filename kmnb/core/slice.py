@@ -72,6 +72,8 @@ class Slice:
     """Remarks for people: cut lines, colour codes met, a guessed encoding."""
     receipt: dict[str, Any] | None = None
     """Operation, parameters, artifact digest and text digest."""
+    columns: tuple[str, ...] | None = None
+    """Names of the fields of rows and matches, so that an answer without any still has them; None elsewhere."""
 
     def to_pandas(self) -> pandas.DataFrame:
         """Make a frame of the values; nullable types, no value is changed."""
@@ -97,7 +99,7 @@ class Slice:
         """
         single = self.values[0] if len(self.values) == 1 else None
         rows = [_fields(value) for value in (single if isinstance(single, list) else self.values)]
-        names = list(dict.fromkeys(name for row in rows for name in row)) or ["value"]
+        names = list(dict.fromkeys([*(self.columns or ()), *(name for row in rows for name in row)])) or ["value"]
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow([_cell(name, formula_safe) for name in names])

@@ -59,9 +59,20 @@ def type_name(kind: Any) -> str:
     return next((name for test, name in _TYPES if getattr(types, test)(kind)), "text")
 
 
+def columns_named(table: Any, names: Sequence[str]) -> list[Any]:
+    """Give the columns of a table or a batch by their names; where a name repeats, one after the other.
+
+    There may be others in it: pyarrow takes a name for the path of a nested column, too.
+    """
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(table.schema.names):
+        places.setdefault(name, []).append(place)
+    return [table.column(places[name].pop(0)) for name in names]
+
+
 def rows_of(table: Any, names: Sequence[str]) -> list[list[Any]]:
     """Turn a table or a batch into rows of cells that JSON can hold."""
-    columns = [[plain(value) for value in table.column(name).to_pylist()] for name in names]
+    columns = [[plain(value) for value in column.to_pylist()] for column in columns_named(table, names)]
     return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in range(table.num_rows)]
 
 

@@ -14,7 +14,7 @@ from kmnb._plugins import load, names
 from kmnb.core.records import FormatPlugin
 from kmnb.errors import KmnbError
 from kmnb.formats._decode import Decoder, find_codec
-from kmnb.formats._encoding import TRANSPARENT, guess_encoding, is_binary
+from kmnb.formats._encoding import TRANSPARENT, find_mark, guess_encoding, has_signature, is_binary
 
 HEAD_BYTES = 65_536
 """How much of the beginning detection looks at."""
@@ -101,13 +101,14 @@ def detect(
     plain = _begin(head, codec)
     given = (media_type or "").partition(";")[0].strip().lower()
     given = "" if given in _CODEC_TYPES and codec else given
-    text_encoding = known or ("utf-8" if is_binary(plain) else guess_encoding(plain))
+    is_text = bool(known or find_mark(plain)) and not has_signature(plain)
+    binary = not is_text and is_binary(plain, is_told=given.startswith("text/"))
+    text_encoding = known or ("utf-8" if binary else guess_encoding(plain))
     text = b"".join(Decoder(None, text_encoding).feed(plain)) if text_encoding not in TRANSPARENT else plain
     text = text.removeprefix(b"\xef\xbb\xbf")
-    found = format_named(_best(without_section(text), given, (name or "").lower()))
+    found = format_named(_best(without_section(text), given, (name or "").lower(), binary=binary))
     kind = media_type if given and media_type else content_type_of(found, text)
-    is_text = found.kind != "binary" and not getattr(found, "is_binary", False)
-    return Detection(found.name, codec, text_encoding if is_text else None, kind)
+    return Detection(found.name, codec, None if binary else text_encoding, kind)
 
 
 def without_section(text: bytes) -> bytes:
@@ -143,13 +144,12 @@ def _begin(head: bytes, codec: str | None) -> bytes:
     return b"".join(pieces)[:HEAD_BYTES]
 
 
-def _best(text: bytes, media_type: str, name: str) -> str:
+def _best(text: bytes, media_type: str, name: str, *, binary: bool) -> str:
     def score(plugin: FormatPlugin) -> float:
         said = 0.3 * (media_type in plugin.media_types and media_type not in ("text/plain", "application/octet-stream"))
         bare = name.removesuffix(".gz").removesuffix(".zst")
         return plugin.sniff(text) + said + 0.15 * bare.endswith(plugin.suffixes)
 
     plugins = [format_named(each) for each in format_names()]
-    if is_binary(text):
-        plugins = [plugin for plugin in plugins if plugin.kind == "binary" or getattr(plugin, "is_binary", False)]
-    return max(plugins, key=lambda each: (score(each), each.name == "text")).name
+    fitting = [each for each in plugins if binary == (each.kind == "binary" or getattr(each, "is_binary", False))]
+    return max(fitting, key=lambda each: (score(each), each.name == "text")).name

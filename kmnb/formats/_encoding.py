@@ -28,14 +28,38 @@ TRANSPARENT = frozenset({"ascii", "utf-8", "utf-8-sig", "cp1252", "latin-1"})
 """Encodings in which LF is one byte and nothing else holds that byte, so that stored bytes can be cut into lines."""
 
 
-def is_binary(head: bytes) -> bool:
-    """Tell whether the first bytes are no text in any encoding: a known signature, NUL, or many control characters."""
-    if head.startswith(_MAGIC):
+def is_binary(head: bytes, *, is_told: bool = False) -> bool:
+    """Tell whether the first bytes are no text in any encoding.
+
+    They are none with a known signature, or with many control characters. Some NUL characters, as a crash leaves them
+    in a log, do not make valid UTF-8 binary.
+
+    Args:
+        head: The beginning of the content.
+        is_told: Whether somebody said that it is text; it may then have more of them.
+    """
+    if has_signature(head):
         return True
     if find_mark(head) or _looks_wide(head):
         return False
     controls = len(head) - len(head.translate(None, delete=_CONTROLS))
-    return b"\0" in head or (len(head) >= 512 and controls > len(head) // 10)
+    if b"\0" in head:
+        return controls * (3 if is_told else 10) > len(head) or not _is_utf8(head)
+    return len(head) >= 512 and controls > len(head) // 10
+
+
+def has_signature(head: bytes) -> bool:
+    """Tell whether the first bytes are those of a binary format."""
+    return head.startswith(_MAGIC)
+
+
+def _is_utf8(head: bytes) -> bool:
+    """Tell whether bytes are UTF-8; a character cut at the end does not matter."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def find_mark(head: bytes) -> str | None:
@@ -56,7 +80,7 @@ def guess_encoding(head: bytes) -> str:
 
     Returns:
         A Python codec name: the one of the mark, ``utf-8`` for valid UTF-8 and for UTF-8 with some bad bytes,
-        ``utf-16-le`` or ``utf-16-be`` where every second byte is NUL, ``cp1252`` or ``latin-1`` for single high
+        ``utf-16-le`` or the like where NUL bytes stand as they do in it, ``cp1252`` or ``latin-1`` for single high
         bytes as European text has them.
     """
     if mark := find_mark(head):
@@ -65,23 +89,29 @@ def guess_encoding(head: bytes) -> str:
         return "utf-8"
     if wide := _looks_wide(head):
         return wide
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        decoder.decode(head)
-    except UnicodeDecodeError:
-        return _legacy(head)
-    return "utf-8"
+    return "utf-8" if _is_utf8(head) else _legacy(head)
 
 
 def _looks_wide(head: bytes) -> str | None:
     if len(head) < 4 or b"\0" not in head:
         return None
+    quarters = [head[at:4096:4] for at in range(4)]
+    if _is_wide_text(quarters[0], quarters[1:]):
+        return "utf-32-le"
+    if _is_wide_text(quarters[3], quarters[:3]):
+        return "utf-32-be"
     even, odd = head[0:4096:2], head[1:4096:2]
     if odd.count(0) > 0.6 * len(odd) and even.count(0) < 0.1 * len(even):
         return "utf-16-le"
     if even.count(0) > 0.6 * len(even) and odd.count(0) < 0.1 * len(odd):
         return "utf-16-be"
     return None
+
+
+def _is_wide_text(low: bytes, high: list[bytes]) -> bool:
+    """Tell letters with three NUL bytes each from numbers of four bytes."""
+    plain = len(low.translate(None, delete=_CONTROLS))
+    return plain > 0.9 * len(low) and all(part.count(0) > 0.9 * len(part) for part in high)
 
 
 def _legacy(head: bytes) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from kmnb.core.bounds import KIB, MIB
 from kmnb.core.records import Need, Scan
 from kmnb.errors import BoundExceeded, KmnbError
-from kmnb.formats._arrow import ROWS_AT_ONCE, Batches, arrow, damaged, within
+from kmnb.formats._arrow import ROWS_AT_ONCE, Batches, arrow, columns_named, damaged, within
 from kmnb.formats._parquet_pages import HEADER_BYTES, Chunk, chunks_of, first_page, joined
 from kmnb.formats._sparse import SparseFile, fetching, reading
 
@@ -105,18 +105,18 @@ class _Group:
 
     def picked(self, places: Sequence[int]) -> Generator[Need, bytes | None, Any]:
         """Give single rows, one column after the other, so that a group is never held as a whole."""
-        columns = []
-        for name in self.names:
+        found: dict[str, list[Any]] = {}
+        for name in dict.fromkeys(self.names):
             yield from self._fetch(chunks_of(self.opened.metadata, self.number, [name]))
             at, parts = 0, []
             for batch in self._walk([name]):
                 mine = within(places, at, at + batch.num_rows)
-                parts.append(batch.column(0).take(arrow().array([place - at for place in mine], type="int64")))
+                parts.append(batch.take(arrow().array([place - at for place in mine], type="int64")))
                 at += batch.num_rows
                 if at > places[-1]:
                     break
-            columns.append(arrow().chunked_array(parts, type=self.opened.schema_arrow.field(name).type))
-        return arrow().table(columns, names=self.names)
+            found[name] = columns_named(arrow().Table.from_batches(parts), [name] * self.names.count(name))
+        return arrow().table([found[name].pop(0) for name in self.names], names=self.names)
 
     def _walk(self, names: Sequence[str], rows: int = ROWS_AT_ONCE) -> Any:
         return self.opened.iter_batches(rows, row_groups=[self.number], columns=names, use_threads=False)

@@ -10,6 +10,8 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from kmnb.core.records import Batch, Dialect, FormatPlugin, Problem, Splitter
+from kmnb.core.splitter import LineSplitter
+from kmnb.errors import BadRequest
 from kmnb.formats._detect import HEAD_BYTES, Detection, detect, format_named
 from kmnb.formats._encoding import AS_IS
 from kmnb.formats._sections import SectionFilter
@@ -23,6 +25,7 @@ class ContentReader:
         name: File name or key.
         label: Stored encoding, as the attribute holds it.
         dialect: How the caller says that the content is to be read.
+        binary: What records binary content has: none, its lines, or none that could be told ("refuse").
         structured: Whether columns are named that plain text does not have; it is then read as delimited text, as the
             peer does. Otherwise its one column is ``line``.
     """
@@ -35,9 +38,11 @@ class ContentReader:
         label: str | None = None,
         dialect: Dialect | None = None,
         structured: bool = False,
+        binary: Literal["none", "lines", "refuse"] = "none",
     ) -> None:
         given = dialect is not None and (dialect.delimiter or dialect.quote or dialect.header is not None)
         self._structured = structured or bool(given)
+        self._binary = binary
         self._given = (media_type, name, label)
         self._dialect = dialect or Dialect()
         self._pending: list[bytes] = []
@@ -108,8 +113,19 @@ class ContentReader:
         self._sections = SectionFilter(self._dialect.section)
         to_documents = getattr(format_named(self.found.format), "documents", None)
         self._converter: Splitter | None = to_documents() if to_documents is not None else None
-        self._splitter: Splitter = format_named(self.found.format).split(self._dialect)
+        self._splitter: Splitter = self._split()
         return data
+
+    def _split(self) -> Splitter:
+        if self.kind == "binary" and self._binary == "lines":
+            return LineSplitter()
+        if self.kind == "binary" and self._binary == "refuse" and self._held:
+            raise BadRequest(
+                "the content",
+                "is binary and has no rows",
+                "Name its encoding if it is text; else take its bytes with read or open, or use run",
+            )
+        return format_named(self.found.format if self.found else "text").split(self._dialect)
 
     def records(self, block: bytes) -> Iterator[Batch]:
         """Take the next stored bytes and give the records that are complete by now."""

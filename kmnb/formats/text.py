@@ -14,8 +14,8 @@ class _Text:
     samples = (b"alpha\nbravo\n", b"one\r\ntwo", b"")
 
     def sniff(self, head: bytes) -> float:
-        """Tell that anything without NUL may be text, though nothing speaks for it."""
-        return 0.0 if b"\0" in head else 0.1
+        """Tell that anything may be text, though nothing speaks for it."""
+        return 0.1
 
     def split(self, dialect: Dialect) -> LineSplitter:
         """Make a splitter into lines."""

@@ -150,6 +150,8 @@ class Feeding:
             label=self._info.attributes.get(Attribute.ENCODING),
             dialect=self._dialect,
             structured=structured,
+            # What has no rows has lines, and these can be counted.
+            binary="lines" if getattr(self._plugin, "counts_lines", False) else "refuse",
         )
 
     def _stored(self, cap: int) -> Slice | None:

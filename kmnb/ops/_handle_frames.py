@@ -188,11 +188,16 @@ def read_typed(file: Any, media_type: str | None, columns: Sequence[str] | None)
         if missing:
             raise BadRequest(f"column {missing[0]!r:.80}", "there is none", f"Known: {', '.join(schema.names)}"[:500])
         if media_type in _PARQUET:
-            return opened.read(columns=None if columns is None else list(columns), use_threads=False)
-        table = opened.read_all()
-        # Offsets may point outside, and pyarrow would read there.
-        table.validate(full=True)
-        return table if columns is None else table.select(list(columns))
+            table = opened.read(columns=None if columns is None else list(columns), use_threads=False)
+        else:
+            table = opened.read_all()
+            # Offsets may point outside, and pyarrow would read there.
+            table.validate(full=True)
+        if columns is None:
+            return table
+        # By place: several columns may have one name, and Parquet takes a name for the path of a nested column, too.
+        places = {name: place for place, name in enumerate(table.column_names)}
+        return table.select([places[name] for name in columns])
 
     return _read(read, media_type)
 

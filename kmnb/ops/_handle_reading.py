@@ -16,9 +16,7 @@ from kmnb._bridge import blocking, blocking_iter, bridged, bridged_iter, run
 from kmnb.core.arguments import as_integer, as_texts
 from kmnb.core.bounds import ANSWER_CEILING_BYTES, WINDOW_BYTES
 from kmnb.core.display import size_text
-from kmnb.core.metadata import Attribute
 from kmnb.errors import BadRequest, BoundExceeded
-from kmnb.formats._detect import detect
 from kmnb.ops._feeding import Feeding
 from kmnb.ops._handle_frames import is_typed, read_typed
 from kmnb.ops._windows import WindowReader
@@ -227,21 +225,12 @@ class ReadMethods:
         told = None if progress is None else (lambda rows: progress(reader.fetched, info.size))
         collector = ColumnCollector(columns, told)
         await Feeding(collector, {}, reader=reader, info=info).answer(0)
-        if not collector.columns and info.size and await _is_binary(reader, info):
-            raise BadRequest(
-                f"the content of {info.key}", "is binary and has no rows", "Take its bytes with open(), or download it."
-            )
         if collector.skipped and progress is None:
             print(f"kmnb: {collector.skipped:,} bad records were left out", file=sys.stderr)
         return collector.chosen()
 
     def _size_of(self) -> int:
         return run(self._known()).size or 0
-
-
-async def _is_binary(reader: WindowReader, info: ObjectInfo) -> bool:
-    given = info.attributes.get(Attribute.CONTENT_TYPE)
-    return detect(await reader.head(), media_type=given, name=info.key).format == "binary"
 
 
 def _announce(info: ObjectInfo, progress: Progress | None) -> None:

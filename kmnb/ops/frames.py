@@ -116,6 +116,8 @@ def unique_names(names: Sequence[str]) -> list[str]:
 def _column(values: Sequence[Any]) -> Any:
     import pandas
 
+    if not values:
+        return pandas.array([], dtype="string")
     kinds = {type(value) for value in values if value is not None}
     dtype: Any = {bool: "boolean", float: "Float64", str: "string"}.get(kinds.pop()) if len(kinds) == 1 else None
     if dtype is None and _are_integers(values):
@@ -154,6 +156,8 @@ def answer_columns(answer: Slice) -> dict[str, list[Any]]:
     A single value that is a list, as JMESPath gives, is taken for the rows.
     """
     values = answer.values
+    if not values and answer.columns is not None:
+        return {name: [] for name in answer.columns}
     if len(values) == 1 and isinstance(values[0], list):
         values = values[0]
     if values and all(isinstance(value, Mapping) for value in values):
@@ -176,6 +180,8 @@ def table_of(columns: Mapping[str, Sequence[Any]]) -> Any:
         raise NotSupported("Arrow", "pyarrow is not installed", "pip install 'kmnb[arrow]'") from None
 
     def array(values: Sequence[Any]) -> Any:
+        if not values:
+            return pyarrow.array([], type=pyarrow.string())
         try:
             return pyarrow.array(values)
         except (pyarrow.ArrowException, OverflowError, ValueError):
@@ -203,6 +209,7 @@ class ColumnCollector:
         self.wanted = tuple(columns) if columns is not None else None
         self._told = told
         self.columns: dict[str, list[Any]] = {}
+        self._seen: dict[str, None] = {}
         self.count = self.skipped = 0
 
     def start(self, arguments: Mapping[str, Any], *, max_bytes: int) -> ColumnCollector:
@@ -220,18 +227,22 @@ class ColumnCollector:
         elif batch.rows:
             self.columns.setdefault("line", []).extend(line.decode("utf-8", "replace") for line in batch.rows)
         self.count += len(batch.rows)
-        if self.count * len(self.columns) > CELLS_MAX:
-            raise BoundExceeded(
-                "the frame",
-                f"{self.count:,} records with {len(self.columns):,} different fields make more than {CELLS_MAX:,} cells",
-                "Name the columns that you need, or use jq or run.",
-                limit="CELLS_MAX", value=CELLS_MAX, unit="cells",
-            )  # fmt: skip
         if self._told is not None:
             self._told(self.count)
 
     def _rows(self, rows: list[dict[str, Any]]) -> None:
-        for name in dict.fromkeys(name for row in rows for name in row):
+        names = dict.fromkeys(name for row in rows for name in row)
+        self._seen |= names
+        taken = [name for name in names if self.wanted is None or name in self.wanted]
+        cells = (self.count + len(rows)) * len({*self.columns, *taken})
+        if cells > CELLS_MAX:
+            raise BoundExceeded(
+                "the frame",
+                f"its records differ so much in their fields that it would have {cells:,} cells",
+                "Name the columns that you need, or use jq or run.",
+                limit="CELLS_MAX", value=CELLS_MAX, unit="cells",
+            )  # fmt: skip
+        for name in taken:
             self.columns.setdefault(name, [None] * self.count)
         for name, values in self.columns.items():
             values.extend(row.get(name) for row in rows)
@@ -248,9 +259,10 @@ class ColumnCollector:
         """
         if self.wanted is None:
             return self.columns
-        missing = [name for name in self.wanted if name not in self.columns]
+        known = self._seen or self.columns
+        missing = [name for name in self.wanted if name not in known]
         if missing and self.count:
-            raise BadRequest(f"column {missing[0]!r:.80}", "there is none", f"Known: {', '.join(self.columns)}"[:500])
+            raise BadRequest(f"column {missing[0]!r:.80}", "there is none", f"Known: {', '.join(known)}"[:500])
         return {name: self.columns.get(name, []) for name in self.wanted}
 
 

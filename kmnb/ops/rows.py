@@ -230,5 +230,11 @@ def _page(
     walk: RowWalk, start: int, found: list[tuple[int, Any]], *, total: int | None, searched: float = 1.0
 ) -> RowPage:
     columns = walk.columns
-    rows = tuple(tuple(row(name) for name in columns) for _, row in found)
+    rows = tuple(_cells(row, columns) for _, row in found)
     return RowPage(start, columns, rows, tuple(number for number, _ in found), total, searched)
+
+
+def _cells(row: Any, columns: tuple[str, ...]) -> tuple[Any, ...]:
+    """Give the cells of a row; those of a table as they stand, since several columns may have one name."""
+    cells = getattr(row, "cells", ())
+    return tuple(cells) if len(cells) == len(columns) else tuple(row(name) for name in columns)

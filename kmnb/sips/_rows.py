@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -98,6 +99,13 @@ class Rows:
         place = self._places.get(name)
         return [None] * len(taken) if place is None else [cells[place] for cells in taken]
 
+    def repeated(self) -> list[str]:
+        """Tell of each name that several columns have; a row as a dict can hold but one of them."""
+        if self.columns is None or len(self._names) == len(self.columns):
+            return []
+        times = Counter(self.columns)
+        return [f"{n} columns are named {clip(name, 60)!r}; rows show the last" for name, n in times.items() if n > 1]
+
     def missing(self, names: Sequence[str]) -> str | None:
         """Give the first of some names that is no column, as far as is known; ``None`` when all are."""
         known = self._names if self.columns is not None else self.seen
@@ -164,6 +172,11 @@ class _CellsRow:
 
     def __init__(self, cells: Sequence[Any], places: Mapping[str, int]) -> None:
         self._cells, self._places = cells, places
+
+    @property
+    def cells(self) -> Sequence[Any]:
+        """All cells, in the order of the columns."""
+        return self._cells
 
     def __call__(self, name: str) -> Any:
         place = self._places.get(name)

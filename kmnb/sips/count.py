@@ -68,6 +68,7 @@ class CountSip:
     """The plug-in."""
 
     feeds = "records"
+    counts_lines = True
     operation = Operation(
         "count",
         "Count the records, as the format defines them; else the lines that are not blank.",

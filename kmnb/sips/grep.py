@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from kmnb.core.bounds import LINE_MAX_BYTES
@@ -121,8 +122,7 @@ class GrepRun:
     def finish(self) -> Slice:
         """Give the matches."""
         page = self._page
-        exact = self._ended or self._asks_for_nothing
-        complete = exact and page.total == page.shown and not page.is_cut
+        complete = (self._ended or self._asks_for_nothing) and page.total == page.shown and not page.is_cut
         cursor = None
         if not complete and page.next_spot is not None:
             cursor = state_of(page.next_spot.line, page.next_spot.offset)
@@ -132,9 +132,10 @@ class GrepRun:
             complete=complete,
             shown=page.shown,
             total=page.total,
-            total_is_lower_bound=not exact,
+            total_is_lower_bound=not self._ended,
             cursor=cursor,
             notes=self._notes(),
+            columns=_COLUMNS,
         )
 
     def _notes(self) -> tuple[str, ...]:
@@ -146,6 +147,9 @@ class GrepRun:
         if self._page.is_cut:
             notes.append("a line was cut to fit into max_bytes")
         return tuple(notes)
+
+
+_COLUMNS = tuple(field.name for field in fields(Match))
 
 
 class GrepSip:

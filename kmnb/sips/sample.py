@@ -73,7 +73,7 @@ class SampleRun:
         """Give the records in the order of the source."""
         values: list[Any] = []
         pieces = [record_line(self._columns)] if self._columns else []
-        spent = sum(len(piece.encode("utf-8", "replace")) for piece in pieces)
+        header = spent = sum(len(piece.encode("utf-8", "replace")) for piece in pieces)
         chosen = sorted(self._kept, key=lambda kept: kept[1])
         for _, _, row in chosen:
             value, line = self._told(row)
@@ -93,6 +93,7 @@ class SampleRun:
             notes=()
             if len(values) == len(chosen)
             else (f"{len(chosen)} records were chosen; {len(values)} fit the cap",),
+            columns=tuple(dict.fromkeys(self._columns)) if self._columns and header <= self._cap else None,
         )
 
     def _told(self, row: Any) -> tuple[Any, str]:

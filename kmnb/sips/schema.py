@@ -117,6 +117,7 @@ def schema_slice(
         skipped=problems.count if problems else 0,
         problems=tuple(problems.first) if problems else (),
         notes=tuple(notes or ()),
+        columns=("name", "type", "nullable"),
     )
 
 

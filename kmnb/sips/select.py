@@ -121,6 +121,7 @@ class SelectRun:
             at = self._names.index("*")
             names = [*self._names[:at], *everything, *(name for name in self._names[at + 1 :] if name != "*")]
             self._names = list(dict.fromkeys(names))
+            self._notes += self._rows.repeated()
         if known is not None:
             self._check()
         header = record_line(self._names, self._delimiter)
@@ -151,7 +152,7 @@ class SelectRun:
             line = record_line(values.values(), self._delimiter)
             size = len(line.encode("utf-8", "replace"))
             if self._spent + size > self._cap:
-                self._notes.append(f"row {number} does not fit the cap; name fewer columns or raise max_bytes")
+                self._notes.insert(0, f"row {number} does not fit the cap; name fewer columns or raise max_bytes")
                 return
         self._pieces.append(line)
         self._values.append(values)
@@ -199,6 +200,8 @@ class SelectRun:
             skipped=self._problems.count,
             problems=tuple(self._problems.first),
             notes=tuple(self._notes[:20]),
+            # Where even the header does not fit the names are no small side field.
+            columns=tuple(self._names) if self._spent else None,
         )
 
 

@@ -124,6 +124,7 @@ class StatsRun:
             skipped=self._problems.count,
             problems=tuple(self._problems.first),
             notes=tuple(notes[:20]),
+            columns=tuple(values[0]) if values else _FIELDS,
         )
 
     def _told(self, name: str, tally: ColumnTally, notes: list[str]) -> dict[str, Any]:
