@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 from kmnb.core.bounds import KIB, MIB
 from kmnb.core.records import Batch, Need, Scan
 from kmnb.core.shape import key_column, text_of
-from kmnb.errors import BoundExceeded, KmnbError
+from kmnb.errors import BoundExceeded, KmnbError, clip
 
 SMALL_BYTES = 256 * KIB
 """Size up to which a file is kept while it passes by, to tell its first values."""
 COLLECTED_MAX_BYTES = 64 * MIB
 """Largest columnar content that is collected when it cannot be read by range (compressed once more, for example)."""
+
+SHOWN_ROWS = 20
+"""Rows of a small file that its preview shows."""
 
 
 class Ranged(Protocol):
@@ -58,8 +63,19 @@ class CollectingSplitter:
         return Batch([row for batch in batches for row in batch.rows], 0, columns=self.columns, kind="table")
 
 
-def first_values(plugin: Ranged, content: bytes) -> tuple[str, list[str]] | None:
-    """Tell the column that tells the rows of a small file apart, and its first values; None where there are none."""
+class FirstRows(NamedTuple):
+    """What the first rows of a small file tell."""
+
+    key: str
+    """The column that tells the rows apart."""
+    values: list[str]
+    """Its first values."""
+    shown: str
+    """The first rows as lines of CSV, below the names of the columns."""
+
+
+def first_rows(plugin: Ranged, content: bytes) -> FirstRows | None:
+    """Look at the first rows of a small file; None where there are none."""
     try:
         batches = [batch for batch in answered(plugin.scan(len(content), None), content) if batch.rows]
     except KmnbError:
@@ -68,7 +84,16 @@ def first_values(plugin: Ranged, content: bytes) -> tuple[str, list[str]] | None
         return None
     names, rows = batches[0].columns, batches[0].rows
     at = key_column(names, rows)
-    return names[at], [text_of(row[at]) for row in rows[:50]]
+    return FirstRows(names[at], [text_of(row[at]) for row in rows[:50]], shown_rows(names, rows[:SHOWN_ROWS]))
+
+
+def shown_rows(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Write rows as lines of CSV for people; long cells are cut."""
+    lines = io.StringIO()
+    csv.writer(lines, lineterminator="\n").writerows(
+        [clip(text_of(cell), 100) for cell in row] for row in (names, *rows)
+    )
+    return lines.getvalue()
 
 
 def answered(scan: Scan, content: bytes) -> list[Batch]:

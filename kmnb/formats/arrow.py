@@ -15,7 +15,7 @@ from kmnb.core.bounds import MIB
 from kmnb.core.records import Batch, Dialect, Need, Scan
 from kmnb.errors import BoundExceeded, KmnbError, NotSupported, StoreError
 from kmnb.formats._arrow import Batches, arrow, columns_of, damaged, within
-from kmnb.formats._columnar import COLLECTED_MAX_BYTES, SMALL_BYTES, CollectingSplitter, first_values
+from kmnb.formats._columnar import COLLECTED_MAX_BYTES, SMALL_BYTES, CollectingSplitter, first_rows
 from kmnb.formats._description import Description
 from kmnb.formats._sparse import READ_AHEAD_BYTES, SparseFile, fetching, reading
 
@@ -208,9 +208,11 @@ class MessageCounter:
         except Exception as fault:
             raise damaged("the Arrow content", fault) from None
         shape = "columns: " + ", ".join(f"{column['name']} {column['source_type']}" for column in columns)
-        known = first_values(FORMAT, bytes(self._small)) if len(self._small) <= SMALL_BYTES else None
-        key, firsts = known or ("columns", [column["name"] for column in columns])
-        self.description = Description("rows", key, firsts, columns, is_table=True, shape=shape, shows_content=False)
+        known = first_rows(FORMAT, bytes(self._small)) if len(self._small) <= SMALL_BYTES else None
+        key, firsts, head = known or ("columns", [column["name"] for column in columns], None)
+        self.description = Description(
+            "rows", key, firsts, columns, is_table=True, shape=shape, shows_content=False, head=head
+        )
 
 
 class _Table:

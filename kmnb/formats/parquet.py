@@ -11,8 +11,8 @@ from typing import Any
 from kmnb.core.bounds import KIB
 from kmnb.core.records import Batch, Dialect, Need, Scan
 from kmnb.errors import KmnbError, StoreError
-from kmnb.formats._arrow import Batches, arrow, columns_of, damaged
-from kmnb.formats._columnar import SMALL_BYTES, CollectingSplitter, first_values
+from kmnb.formats._arrow import Batches, arrow, columns_of, damaged, plain
+from kmnb.formats._columnar import SMALL_BYTES, CollectingSplitter, first_rows, shown_rows
 from kmnb.formats._description import Description
 from kmnb.formats._parquet_pages import HEADER_BYTES, statistics
 from kmnb.formats._parquet_rows import group_rows
@@ -129,13 +129,28 @@ class FooterCounter:
         metadata, columns = opened.metadata, columns_of(opened.schema_arrow)
         shape = "columns: " + ", ".join(f"{column['name']} {column['source_type']}" for column in columns)
         facts = f"row groups: {metadata.num_row_groups}, written by {metadata.created_by or 'an unnamed writer'}"
-        known = first_values(FORMAT, self._tail) if len(self._tail) == self._size else None
-        key, firsts = known or ("columns", [column["name"] for column in columns])
+        known = first_rows(FORMAT, self._tail) if len(self._tail) == self._size else None
+        # The first pages of the columns lie far apart in a large file: their ranges stand in the place of rows.
+        key, firsts, head = known or ("columns", [column["name"] for column in columns], _ranges(metadata))
         self.description = Description(
             "rows", key, firsts, columns, is_table=True,
-            shape=f"{shape}\n{facts}", shows_content=False,
+            shape=f"{shape}\n{facts}", shows_content=False, head=head,
         )  # fmt: skip
         return int(metadata.num_rows)
+
+
+def _ranges(metadata: Any) -> str | None:
+    """Write what the footer tells of the columns, as lines of CSV; None where it tells nothing."""
+    try:
+        told = statistics(metadata)
+    except Exception:
+        return None  # damaged statistics concern no row
+    rows = []
+    for name, facts in told.items():
+        share = facts.get("nulls")
+        nulls = "" if share is None else "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+        rows.append((name, plain(facts.get("min")), plain(facts.get("max")), nulls))
+    return shown_rows(("column", "min", "max", "nulls"), rows) if rows else None
 
 
 FORMAT = _Parquet()

@@ -115,6 +115,21 @@ def test_rows_and_columns_are_known_when_the_content_has_passed_by(content: byte
     assert [column["name"] for column in counter.description.columns] == ["id", "name", "kind"]
 
 
+@pytest.mark.parametrize("content", [as_parquet(TABLE.slice(0, 50)), as_arrow(TABLE.slice(0, 50))])
+def test_the_preview_of_a_small_file_has_its_first_rows(content: bytes) -> None:
+    lines = inspect(content).preview.split("\n")
+    assert lines[lines.index("id,name,kind") + 1 :][:2] == ["0,pod-0,p", "1,pod-1,q"]
+
+
+def test_the_preview_of_a_large_parquet_file_has_what_its_footer_tells_of_the_columns() -> None:
+    numbers = pa.array([None if n % 2000 == 0 else n for n in range(ROWS)])
+    content = as_parquet(pa.table({"id": TABLE["id"], "name": TABLE["name"], "rare": numbers}), compression="none")
+    assert len(content) > 256 * 1024
+    lines = inspect(content).preview.split("\n")
+    at = lines.index("column,min,max,nulls")
+    assert lines[at + 1 :] == [f"id,0,{ROWS - 1},0%", "name,pod-0,pod-9999,0%", f"rare,1,{ROWS - 1},<1%"]
+
+
 def test_a_stream_and_a_packed_file_are_read_when_they_arrive_whole() -> None:
     assert len(read(as_stream(), step=5000).rows) == ROWS
     found = read(gzip.compress(as_parquet(TABLE.slice(0, 10))))
