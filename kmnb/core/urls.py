@@ -11,6 +11,10 @@ _QUERY = re.compile(r"[?#]")
 _ODD_PORT = re.compile(r":(?!\d*\Z)")
 
 
+OF_FOLDERS = frozenset({"file", "nats+embedded"})
+"""Schemes whose path is a folder of this machine, which may hold any sign; the place of others is their host."""
+
+
 class Cut(NamedTuple):
     """A URL cut where it can be cut without doubt."""
 
@@ -33,6 +37,8 @@ def public_url(url: str) -> str:
     place = _QUERY.split(raw.rest, maxsplit=1)[0]
     host = _AUTHORITY.match(place)
     end = host.end() if host else 0
+    if not end and "@" in place and raw.scheme.lower() not in OF_FOLDERS:
+        return unread(url)
     return f"{raw.scheme}://{public_host(place[:end])}{place[end:]}"
 
 
@@ -52,13 +58,15 @@ def unread(text: str) -> str:
 
 
 def public_host(hosts: str) -> str:
-    """Show hosts and ports; what stands in the place of a port and is none, may be a password."""
+    """Show hosts and ports; what stands in the place of a port and is none, or is escaped, may be a password."""
     return ",".join(_public_host(host) for host in hosts.rpartition("@")[2].split(","))
 
 
 def _public_host(host: str) -> str:
     if host.startswith("[") and "]" in host:
         return host
+    if "%" in host:
+        return "…"
     odd = _ODD_PORT.search(host)
     return host if odd is None else f"{host[: odd.start()]}:…"
 
@@ -77,5 +85,8 @@ def cut(url: str) -> Cut | None:
         return Cut(scheme, info, host + after) if is_sure else None
     if "@" in after and ":" in own:
         # What looks like a host with a port may be a user, and a password with a slash, question mark or hash in it.
+        return None
+    if ":" in _QUERY.split(after, maxsplit=1)[0].rpartition("@")[0]:
+        # A user and a password where a path is, since there is a slash too many.
         return None
     return Cut(scheme, None, rest)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from kmnb.core.urls import cut, public_host, unread
+from kmnb.core.urls import OF_FOLDERS, cut, public_host, unread
 from kmnb.errors import BadRequest
 
-_OF_FOLDERS = frozenset({"file", "nats+embedded"})
 _STEP = "Write for example file:///path, memory://, nats://host, s3://bucket/prefix"
+_TYPO = re.compile(r"[a-z][a-z0-9_-]{0,30}\Z")
 _ESCAPE = "Write / ? # @ , in them as %2F %3F %23 %40 %2C, or keep them out of the URL"
 
 
@@ -33,6 +34,10 @@ class StoreUrl:
     def __str__(self) -> str:
         slash = "" if not self.path or self.path.startswith("/") else "/"
         return f"{self.scheme}://{public_host(self.host)}{slash}{self.path}"
+
+    def refused(self, reason: str, step: str) -> BadRequest:
+        """Give the error for a URL in which something stands where it should not: none of it is shown."""
+        return BadRequest(f"store URL {self.scheme}://…", reason, step)
 
 
 def split_url(url: str) -> StoreUrl:
@@ -60,7 +65,7 @@ def split_url(url: str) -> StoreUrl:
     except ValueError:
         raise BadRequest(f"store URL {unread(url)!r}", "it cannot be read", _STEP) from None
     path = unquote(parts.path)
-    path = path if parts.scheme in _OF_FOLDERS else path.strip("/")
+    path = path if parts.scheme in OF_FOLDERS else path.strip("/")
     return StoreUrl(parts.scheme, parts.netloc, path, dict(pairs), raw.user_info)
 
 
@@ -80,6 +85,48 @@ def take_options(url: StoreUrl, options: Mapping[str, Any], known: Mapping[str, 
     """
     given = {**url.options, **options}
     for name in given.keys() - known.keys():
-        names = ", ".join(sorted(known)) or "none"
-        raise BadRequest(f"option {unread(str(name))!r}", f"a {url.scheme} store does not have it", f"Known: {names}")
+        # What stands in a query may be a piece of a password; a name that somebody mistyped looks like one of ours.
+        is_shown = name in options or _is_near(name, known)
+        thing, names = f"option {name!r}" if is_shown else "an option of the URL", ", ".join(sorted(known)) or "none"
+        raise BadRequest(thing, f"a {url.scheme} store does not have it", f"Known: {names}")
     return {**known, **given}
+
+
+def _is_near(name: str, known: Mapping[str, Any]) -> bool:
+    from difflib import get_close_matches
+
+    return _TYPO.match(name) is not None and bool(get_close_matches(name, known, n=1))
+
+
+def number_option(options: Mapping[str, Any], name: str, bounds: tuple[float, float]) -> float:
+    """Read an option that is a number, as a value or as text of a URL; values are never shown.
+
+    Args:
+        options: What :func:`take_options` gave.
+        name: The option.
+        bounds: The least and the largest value.
+
+    Raises:
+        BadRequest: It is no number, or not between the bounds.
+    """
+    least, most = bounds
+    try:
+        number = float(options[name])
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not least <= number <= most:
+        raise BadRequest(f"option {name!r}", f"it is not a number from {least:g} to {most:g}")
+    return number
+
+
+def flag_option(options: Mapping[str, Any], name: str) -> bool:
+    """Read an option that is true or false, as a value or as text of a URL.
+
+    Raises:
+        BadRequest: It is neither.
+    """
+    known = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+    value = known.get(str(options[name]).lower())
+    if value is None:
+        raise BadRequest(f"option {name!r}", "it is neither true nor false", f"Write {name}=true")
+    return value

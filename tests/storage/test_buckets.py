@@ -363,9 +363,9 @@ def test_an_aws_profile_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
             with open_store(place.fresh(), **options) as store:
                 store.put("x", b"1")
                 assert store.head("x").size == 1
-        with pytest.raises(StoreDenied, match="no access key"):
+        with pytest.raises(StoreDenied, match="none of that name with an access key"):
             open_store(place.url, profile="role")
-        with pytest.raises(StoreDenied, match="no access key"):
+        with pytest.raises(StoreDenied, match="none of that name with an access key"):
             open_store(place.url, profile="none")
         (tmp_path / "credentials").write_text("not a profile file")
         with pytest.raises(StoreDenied, match="AWS profiles"):

@@ -298,10 +298,15 @@ def test_a_right_that_is_taken_away_in_the_middle_is_an_error_and_nothing_hangs(
     ],
     ids=str,
 )
-def test_a_credential_file_that_cannot_be_used_is_named(place: Path, options: dict[str, str], reason: str) -> None:
+def test_a_credential_file_that_cannot_be_used_is_told_by_its_option(
+    place: Path, options: dict[str, str], reason: str
+) -> None:
     with pytest.raises(BadRequest, match=reason) as caught:
         read_address("nats://localhost", options)
-    assert next(iter(options.values())) in str(caught.value)
+    ((name, value),) = options.items()
+    # The value may be a secret that was put in the wrong place.
+    assert f"option '{name}'" in str(caught.value)
+    assert value not in str(caught.value)
 
 
 def test_a_context_that_is_no_json_is_an_error(place: Path) -> None:
@@ -325,7 +330,7 @@ def test_credentials_of_the_environment_are_not_mixed_with_those_of_the_url(monk
 
 def test_a_login_shows_nothing() -> None:
     login = Login(user="me", password=SECRET, token=SECRET, jwt=SECRET, seed=SECRET, tls=ssl.create_default_context())
-    assert repr(login) == "Login(tls_hostname=None, tls_first=False, tls_required=False)"
+    assert repr(login) == "Login(tls_first=False, tls_required=False)"
 
 
 def test_what_is_no_nats_server_is_said_to_be_none(server: NatsServer) -> None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
 from kmnb.core.bounds import CONNECT_SECONDS, REQUEST_SECONDS
 from kmnb.core.metadata import Capability
-from kmnb.core.urls import unread
-from kmnb.errors import BadRequest, StoreUnavailable
+from kmnb.errors import StoreUnavailable
 from kmnb.storage._obstore import Bucket
-from kmnb.storage._urls import StoreUrl
+from kmnb.storage._urls import StoreUrl, number_option
 from kmnb.storage.backends._bucket import BucketBackend
 
+_BUCKET = re.compile(r"[A-Za-z0-9$_][A-Za-z0-9._-]*")
 RETRIES = 2
 """How often a request is sent again when the server or the connection fails."""
 RETRY_SECONDS = 10
@@ -42,14 +43,23 @@ def bucket_name(url: StoreUrl) -> str:
     """Give the bucket of a URL.
 
     Raises:
-        BadRequest: It names none.
+        BadRequest: It names none, or one that no cloud takes.
     """
-    if not url.host or ":" in url.host:
-        raise BadRequest(f"store URL {url}", "it names no bucket", f"Write {url.scheme}://bucket/prefix")
+    if not _BUCKET.fullmatch(url.host):
+        raise url.refused("it names no bucket", f"Write {url.scheme}://bucket/prefix")
     return url.host
 
 
-async def open_bucket(store: Any, url: StoreUrl, *, connect_seconds: Any = CONNECT_SECONDS) -> BucketBackend:
+def connect_option(options: Mapping[str, Any]) -> float:
+    """Give how long connecting may take, in seconds.
+
+    Raises:
+        BadRequest: It is no such number.
+    """
+    return number_option(options, "connect_seconds", (0.05, 3600))
+
+
+async def open_bucket(store: Any, url: StoreUrl, *, connect_seconds: float = CONNECT_SECONDS) -> BucketBackend:
     """Make sure that a bucket answers, then open it.
 
     Args:
@@ -66,21 +76,8 @@ async def open_bucket(store: Any, url: StoreUrl, *, connect_seconds: Any = CONNE
     prefix = f"{url.path}/" if url.path else ""
     backend = BucketBackend(bucket, prefix, metadata_bytes=METADATA_BYTES, capabilities=can)
     try:
-        await asyncio.wait_for(bucket.probe(), float(connect_seconds))
+        await asyncio.wait_for(bucket.probe(), connect_seconds)
     except TimeoutError:
-        reason = f"it did not answer within {connect_seconds} s"
+        reason = f"it did not answer within {connect_seconds:g} s"
         raise StoreUnavailable(bucket.name, reason, "Check the endpoint and the network") from None
     return backend
-
-
-def as_flag(options: Mapping[str, Any], name: str) -> bool:
-    """Read an option that is true or false, as a value or as text of a URL.
-
-    Raises:
-        BadRequest: It is neither.
-    """
-    value = options[name]
-    known = {True: True, False: False, "true": True, "false": False, "1": True, "0": False}
-    if value not in known:
-        raise BadRequest(f"option {name!r}", f"{unread(str(value))!r} is neither true nor false")
-    return known[value]

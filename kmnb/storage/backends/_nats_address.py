@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from kmnb.core.bounds import CONNECT_SECONDS, REQUEST_SECONDS
-from kmnb.core.urls import public_host, public_url, unread
 from kmnb.errors import BadRequest
-from kmnb.storage._urls import split_url, take_options
+from kmnb.storage._urls import number_option, split_url, take_options
 from kmnb.storage.backends import _nats_login as logins
 from kmnb.storage.backends._nats_login import Login
 
@@ -21,6 +21,7 @@ NAMED = "kmnb_named_artifacts"
 RECORDS = "kmnb_threads"
 """Default key-value bucket of records."""
 
+_HOST = re.compile(r"[\w.-]+|[0-9a-f:.]+(%[\w.-]+)?")
 _OPTIONS: Mapping[str, Any] = {
     "bucket": None,
     "named_bucket": NAMED,
@@ -85,18 +86,21 @@ def read_address(url: str, options: Mapping[str, Any], *, with_login: bool = Tru
         )
     hosts = parts.host or split_url(server or "nats://").host
     if not hosts:
-        raise BadRequest(f"store URL {public_url(url)!r}", "it names no host", "Write nats://host:4222")
-    bucket = chosen["bucket"] or parts.path or DISCUSSIONS
-    names = [_bucket(bucket), _bucket(chosen["named_bucket"]), _bucket(chosen["records_bucket"])]
+        raise parts.refused("it names no host", "Write nats://host:4222")
+    names = [
+        _bucket(chosen["bucket"] or parts.path or DISCUSSIONS, "the bucket of the URL"),
+        _bucket(chosen["named_bucket"], "option 'named_bucket'"),
+        _bucket(chosen["records_bucket"], "option 'records_bucket'"),
+    ]
     return Address(
         servers=tuple(_server("nats", host) for host in hosts.split(",")),
         bucket=names[0],
         named_bucket=names[1],
         records_bucket=names[2],
-        replicas=int(_number(chosen, "replicas", (1, 5))),
-        api=f"$JS.{_bucket(chosen['domain'])}.API" if chosen["domain"] else "$JS.API",
-        connect_seconds=_number(chosen, "connect_seconds", (0.05, 3600)),
-        request_seconds=_number(chosen, "request_seconds", (0.05, 3600)),
+        replicas=int(number_option(chosen, "replicas", (1, 5))),
+        api=_api(chosen["domain"]),
+        connect_seconds=number_option(chosen, "connect_seconds", (0.05, 3600)),
+        request_seconds=number_option(chosen, "request_seconds", (0.05, 3600)),
         login=login,
     )
 
@@ -107,8 +111,8 @@ def _server(scheme: str, host: str) -> str:
         name = urlsplit(f"//{host}").hostname
     except ValueError:
         name = None
-    if not name:
-        raise BadRequest(f"host {public_host(host)!r}", "it is no host and port", "Write nats://host:4222")
+    if not name or not _HOST.fullmatch(name):
+        raise BadRequest("a host of the store URL", "it is no host and port", "Write nats://host:4222")
     return f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}"
 
 
@@ -121,22 +125,15 @@ def _user_info(info: str | None) -> dict[str, Any]:
     return {"user": unquote(user), "password": unquote(password)}
 
 
-def _bucket(name: Any) -> str:
+def _api(domain: Any) -> str:
+    return "$JS.API" if not domain else f"$JS.{_bucket(domain, 'the option domain')}.API"
+
+
+def _bucket(name: Any, thing: str) -> str:
     if (
         not isinstance(name, str)
         or not name
         or not all(sign.isascii() and (sign.isalnum() or sign in "_-") for sign in name)
     ):
-        raise BadRequest(f"name {unread(str(name))!r}", "NATS allows letters, digits, _ and - only")
+        raise BadRequest(thing, "NATS allows letters, digits, _ and - only in such a name")
     return name
-
-
-def _number(options: Mapping[str, Any], name: str, bounds: tuple[float, float]) -> float:
-    value, (least, most) = options[name], bounds
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not least <= number <= most:
-        raise BadRequest(f"option {name!r}", f"{unread(str(value))!r} is not a number from {least:g} to {most:g}")
-    return number

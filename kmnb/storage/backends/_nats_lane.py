@@ -96,9 +96,15 @@ class Lane(asyncio.BufferedProtocol):
         import ssl
 
         context = login.tls or ssl.create_default_context()
-        transport = await asyncio.get_running_loop().start_tls(
-            self._held(), self, context, server_hostname=login.tls_hostname or host
-        )
+        try:
+            transport = await asyncio.get_running_loop().start_tls(
+                self._held(), self, context, server_hostname=login.tls_hostname or host
+            )
+        except (ssl.CertificateError, ValueError, UnicodeError):
+            if login.tls_hostname is None:
+                raise
+            # Its text holds the name, which is the value of an option.
+            raise ConnectionError("its certificate is not valid, or not for the name of option tls_hostname") from None
         if transport is None:
             raise ConnectionError("the server ended the connection")
         self._transport = transport

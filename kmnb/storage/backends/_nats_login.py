@@ -64,7 +64,7 @@ class Login:
     """The seed that signs the server's nonce."""
     tls: ssl.SSLContext | None = field(default=None, repr=False)
     """TLS settings; None for the defaults where the server asks for TLS."""
-    tls_hostname: str | None = None
+    tls_hostname: str | None = field(default=None, repr=False)
     """Name that the server's certificate must have; None for the host of the URL."""
     tls_first: bool = False
     """Whether TLS starts before the server says anything."""
@@ -120,31 +120,36 @@ def read_login(given: Mapping[str, Any]) -> tuple[Login, str | None]:
     Raises:
         BadRequest: A file that was named cannot be read or holds something else.
     """
-    found = dict(given)
+    found, places = dict(given), {name: f"option {name!r}" for name in given}
     # One way to log in is chosen as a whole: a password of the environment does not belong to a user of the URL.
     has_own = bool({"creds", "nkey", "user", "token", "context"} & found.keys())
     for name, variable in _ENVIRONMENT.items():
-        if (name.startswith("tls_") or not has_own) and os.environ.get(variable):
-            found.setdefault(name, os.environ[variable])
+        if (name.startswith("tls_") or not has_own) and name not in found and os.environ.get(variable):
+            found[name], places[name] = os.environ[variable], f"${variable}"
     server = None
     if context := found.pop("context", None):
-        settings = _read_context(str(context))
+        settings = _read_context(str(context), f"the NATS context of {places['context']}")
         server = settings.get("url") or None
-        found = {**{ours: settings[theirs] for ours, theirs in _CONTEXT.items() if settings.get(theirs)}, **found}
-    return _login(found), server
+        of_context = {ours: settings[theirs] for ours, theirs in _CONTEXT.items() if settings.get(theirs)}
+        places = {**{name: f"{name} of the NATS context" for name in of_context}, **places}
+        found = {**of_context, **found}
+    return _login(found, places), server
 
 
-def _login(found: Mapping[str, Any]) -> Login:
+def _login(found: Mapping[str, Any], places: Mapping[str, str]) -> Login:
+    """Read what the values name. Errors tell where a value stands, never the value: it may be a misplaced secret."""
     jwt = seed = None
     if "creds" in found:
-        sections = dict(_SECTION.findall(_read(found["creds"], "creds file")))
+        thing = f"the creds file of {places['creds']}"
+        sections = dict(_SECTION.findall(_read(found["creds"], thing)))
         jwt, seed = sections.get("NATS USER JWT"), sections.get("USER NKEY SEED")
         if not jwt or not seed:
-            raise BadRequest(f"creds file {found['creds']}", "it holds no user JWT and seed")
-        _check_seed(seed, f"creds file {found['creds']}")
+            raise BadRequest(thing, "it holds no user JWT and seed")
+        _check_seed(seed, thing)
     elif "nkey" in found:
-        seed = _read(found["nkey"], "nkey file").strip()
-        _check_seed(seed, f"nkey file {found['nkey']}")
+        thing = f"the nkey file of {places['nkey']}"
+        seed = _read(found["nkey"], thing).strip()
+        _check_seed(seed, thing)
     user, token = found.get("user"), found.get("token")
     if user is not None and found.get("password") is None:
         user, token = None, token or user
@@ -154,7 +159,7 @@ def _login(found: Mapping[str, Any]) -> Login:
         token=token,
         jwt=jwt,
         seed=seed,
-        tls=_tls(found),
+        tls=_tls(found, places),
         tls_hostname=found.get("tls_hostname"),
         tls_first=_is_set(found.get("tls_first")),
         tls_required=_is_set(found.get("tls_required")),
@@ -174,7 +179,7 @@ def _check_seed(seed: str, thing: str) -> None:
         raise BadRequest(thing, "its seed is not a valid nkey seed") from None
 
 
-def _tls(found: Mapping[str, Any]) -> ssl.SSLContext | None:
+def _tls(found: Mapping[str, Any], places: Mapping[str, str]) -> ssl.SSLContext | None:
     if not {"tls_ca", "tls_cert", "tls_key"} & found.keys():
         return None
     try:
@@ -182,32 +187,32 @@ def _tls(found: Mapping[str, Any]) -> ssl.SSLContext | None:
         if "tls_cert" in found:
             context.load_cert_chain(found["tls_cert"], found.get("tls_key"))
     except (OSError, ssl.SSLError) as error:
-        names = ", ".join(str(found[name]) for name in ("tls_ca", "tls_cert", "tls_key") if name in found)
-        raise BadRequest(f"TLS files {names}", error.strerror or "they cannot be used") from None
+        names = ", ".join(places[name] for name in ("tls_ca", "tls_cert", "tls_key") if name in found)
+        raise BadRequest(f"TLS files of {names}", error.strerror or "they cannot be used") from None
     return context
 
 
-def _read_context(name: str) -> dict[str, Any]:
+def _read_context(name: str, thing: str) -> dict[str, Any]:
     if not re.fullmatch(r"[A-Za-z0-9_.-]+", name) or name.startswith("."):
-        raise BadRequest(f"NATS context {name!r}", "no context can have that name")
+        raise BadRequest(thing, "no context can have that name")
     import platformdirs
 
     path = Path(platformdirs.user_config_dir("nats", appauthor=False)) / "context" / f"{name}.json"
-    text = _read(path, "NATS context")
+    text = _read(path, thing)
     try:
         settings = json.loads(text)
     except ValueError:
         settings = None
     if not isinstance(settings, dict):
-        raise BadRequest(f"NATS context {path}", "it is not a JSON document of settings")
+        raise BadRequest(thing, "it is not a JSON document of settings")
     return settings
 
 
-def _read(path: Any, kind: str) -> str:
+def _read(path: Any, thing: str) -> str:
     try:
         return Path(str(path)).expanduser().read_text("utf-8")
     except PermissionError:
-        raise StoreDenied(f"{kind} {path}", "it may not be read") from None
+        raise StoreDenied(thing, "it may not be read") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is no text"
-        raise BadRequest(f"{kind} {path}", reason) from None
+        raise BadRequest(thing, reason, "See whether the path is right") from None

@@ -13,7 +13,7 @@ from typing import Any
 
 from kmnb.core.bounds import CONNECT_SECONDS
 from kmnb.errors import BadRequest
-from kmnb.storage._urls import split_url, take_options
+from kmnb.storage._urls import flag_option, split_url, take_options
 from kmnb.storage.backends import _bucket_open as common
 from kmnb.storage.backends._bucket import BucketBackend
 
@@ -40,7 +40,7 @@ class _Plugin:
         parts = split_url(url)
         given = take_options(parts, options, _OPTIONS)
         store = _store(common.bucket_name(parts), given)
-        return await common.open_bucket(store, parts, connect_seconds=given["connect_seconds"])
+        return await common.open_bucket(store, parts, connect_seconds=common.connect_option(given))
 
 
 def _store(name: str, given: Mapping[str, Any]) -> Any:
@@ -53,13 +53,13 @@ def _store(name: str, given: Mapping[str, Any]) -> Any:
     if "account_name" not in config and not os.environ.get("AZURE_STORAGE_ACCOUNT_NAME"):
         step = "Set AZURE_STORAGE_ACCOUNT_NAME, or give account="
         raise BadRequest(f"container {name!r}", "its account is not known", step)
-    if common.as_flag(given, "anonymous"):
+    if flag_option(given, "anonymous"):
         config["skip_signature"] = True
     endpoint = config.get("endpoint") or os.environ.get("AZURE_STORAGE_ENDPOINT")
     return AzureStore(
         name,
         config=config,
-        client_options=common.client_options(endpoint, connect_seconds=float(given["connect_seconds"])),
+        client_options=common.client_options(endpoint, connect_seconds=common.connect_option(given)),
         retry_config=common.retry_config(),
     )
 

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from kmnb.core.metadata import Capability, ObjectInfo
-from kmnb.errors import BadRequest, DigestMismatch, StoreUnavailable
+from kmnb.errors import DigestMismatch, StoreUnavailable
 from kmnb.storage._callers import tell
 from kmnb.storage._keys import check_key, check_prefix
 from kmnb.storage._life import Life
@@ -25,7 +25,7 @@ from kmnb.storage._protocols import Attributes, Progress, Remnant, Source
 from kmnb.storage._ranges import check_range, same_object
 from kmnb.storage._source import blocks, final_attributes, is_fixed, known_size
 from kmnb.storage._threads import in_thread
-from kmnb.storage._urls import split_url, take_options
+from kmnb.storage._urls import flag_option, split_url, take_options
 from kmnb.storage.backends import _file_disk as disk
 from kmnb.storage.backends._file_format import ObjectFile
 from kmnb.storage.backends._file_paths import object_path
@@ -209,11 +209,8 @@ class _Plugin:
         parts = split_url(url)
         given = take_options(parts, options, {"private": False})
         if parts.host not in ("", "localhost") or not parts.path.strip("/") or "\0" in parts.path:
-            raise BadRequest(f"store URL {parts}", "it names no absolute path", "Write file:///absolute/path")
-        private = str(given["private"]).lower()
-        if private not in ("true", "false"):
-            raise BadRequest("option 'private'", "it is neither true nor false", "Write private=true")
-        return await in_thread(partial(_open, parts.path, private=private == "true"))
+            raise parts.refused("it names no absolute path", "Write file:///absolute/path")
+        return await in_thread(partial(_open, parts.path, private=flag_option(given, "private")))
 
 
 def _open(path: str, *, private: bool) -> FileBackend:

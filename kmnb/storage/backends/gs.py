@@ -14,7 +14,7 @@ from typing import Any
 
 from kmnb.core.bounds import CONNECT_SECONDS
 from kmnb.errors import StoreDenied
-from kmnb.storage._urls import split_url, take_options
+from kmnb.storage._urls import flag_option, split_url, take_options
 from kmnb.storage.backends import _bucket_open as common
 from kmnb.storage.backends._bucket import BucketBackend
 
@@ -45,7 +45,7 @@ class _Plugin:
         parts = split_url(url)
         given = take_options(parts, options, _OPTIONS)
         store = _store(common.bucket_name(parts), given)
-        return await common.open_bucket(store, parts, connect_seconds=given["connect_seconds"])
+        return await common.open_bucket(store, parts, connect_seconds=common.connect_option(given))
 
 
 def _store(name: str, given: Mapping[str, Any]) -> Any:
@@ -54,7 +54,7 @@ def _store(name: str, given: Mapping[str, Any]) -> Any:
     emulator = os.environ.get("STORAGE_EMULATOR_HOST")
     endpoint = given["endpoint"] or (emulator if emulator is None or "://" in emulator else f"http://{emulator}")
     config: Any = {"base_url": endpoint} if endpoint else {}
-    anonymous = common.as_flag(given, "anonymous")
+    anonymous = flag_option(given, "anonymous")
     if emulator and endpoint:
         # skip_signature is not honoured by writes, which would ask the machine's metadata service for a token.
         config["bearer_token"] = "emulator"  # noqa: S105 - any text will do
@@ -65,7 +65,7 @@ def _store(name: str, given: Mapping[str, Any]) -> Any:
     return GCSStore(
         name,
         config=config,
-        client_options=common.client_options(endpoint, connect_seconds=float(given["connect_seconds"])),
+        client_options=common.client_options(endpoint, connect_seconds=common.connect_option(given)),
         retry_config=common.retry_config(),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +12,8 @@ from kmnb.storage._obstore import Bucket
 from kmnb.storage._urls import split_url, take_options
 from kmnb.storage.backends._bucket import BucketBackend
 
+_ODD = re.compile(r"[:@%]")
+# Signs of a user, a password or a port, which a name in memory has not; it is shown.
 METADATA_BYTES = 2_000
 """Longest metadata of one object, as on S3, so that larger ones take the same road in all buckets."""
 
@@ -28,11 +31,16 @@ class _Plugin:
         Args:
             url: ``memory://`` for a new private one, ``memory://NAME`` for one that the process shares.
             options: None are known.
+
+        Raises:
+            BadRequest: A name with ``:``, ``@`` or ``%``.
         """
         from obstore.store import MemoryStore
 
         parts = split_url(url)
         take_options(parts, options, {})
+        if _ODD.search(parts.host + parts.path):
+            raise parts.refused("no store in memory can have that name", "Write memory:// or memory://NAME")
         name = "/".join(filter(None, (parts.host, parts.path)))
         with _lock:
             store = _shared.setdefault(name, MemoryStore()) if name else MemoryStore()

@@ -12,7 +12,6 @@ from typing import Any
 
 from kmnb.core.bounds import TTL_SECONDS
 from kmnb.core.metadata import Capability
-from kmnb.errors import BadRequest
 from kmnb.storage._embedded import EmbeddedServer, Running
 from kmnb.storage._protocols import Remnant
 from kmnb.storage._threads import in_thread_detached
@@ -203,7 +202,7 @@ class _Plugin:
             return await _started(NatsBackend(address, Link(address), None))
         if parts.host not in ("", "localhost") or "\0" in parts.path:
             step = "Write nats+embedded:///absolute/path, or nats+embedded:// for your data folder"
-            raise BadRequest(f"store URL {parts}", "it names no absolute path", step)
+            raise parts.refused("it names no absolute path", step)
         embedded = await _join_server(Path(parts.path) if parts.path.strip("/") else _default_folder())
         try:
             address = read_address(embedded.url, {**parts.options, **options}, with_login=False)

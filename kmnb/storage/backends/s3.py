@@ -16,7 +16,7 @@ from typing import Any
 from kmnb.core.bounds import CONNECT_SECONDS
 from kmnb.errors import StoreDenied
 from kmnb.storage._threads import in_thread
-from kmnb.storage._urls import split_url, take_options
+from kmnb.storage._urls import flag_option, split_url, take_options
 from kmnb.storage.backends import _bucket_open as common
 from kmnb.storage.backends._bucket import BucketBackend
 from kmnb.storage.backends._s3_rules import S3Rules
@@ -55,7 +55,7 @@ class _Plugin:
         name = common.bucket_name(parts)
         config = await in_thread(partial(_config, given))
         store = _store(name, config, given)
-        backend = await common.open_bucket(store, parts, connect_seconds=given["connect_seconds"])
+        backend = await common.open_bucket(store, parts, connect_seconds=common.connect_option(given))
         backend.lifecycle = _rules(name, config, given)
         return backend
 
@@ -78,12 +78,12 @@ def _store(name: str, config: dict[str, Any], given: Mapping[str, Any]) -> Any:
     from obstore.store import S3Store
 
     endpoint = _endpoint(given)
-    hosted = common.as_flag(given, "virtual_hosted") if given["virtual_hosted"] is not None else endpoint is None
+    hosted = flag_option(given, "virtual_hosted") if given["virtual_hosted"] is not None else endpoint is None
     full: Any = {**config, "virtual_hosted_style_request": hosted, **({"endpoint": endpoint} if endpoint else {})}
     return S3Store(
         name,
         config=full,
-        client_options=common.client_options(endpoint, connect_seconds=float(given["connect_seconds"])),
+        client_options=common.client_options(endpoint, connect_seconds=common.connect_option(given)),
         retry_config=common.retry_config(),
     )
 
@@ -93,7 +93,7 @@ def _config(given: Mapping[str, Any]) -> dict[str, Any]:
     config = {} if profile is None and any(map(os.environ.get, _BY_ENVIRONMENT)) else _profile(profile)
     if given["region"] is not None:
         config["region"] = given["region"]
-    if common.as_flag(given, "anonymous"):
+    if flag_option(given, "anonymous"):
         config = {**config, "skip_signature": True}
     return config
 
@@ -106,7 +106,7 @@ def _profile(name: str | None) -> dict[str, Any]:
     told = {**other, **keys}
     if name is not None and "aws_access_key_id" not in told:
         step = "Use a profile with aws_access_key_id, or export its credentials into the environment"
-        raise StoreDenied(f"AWS profile {name!r}", "it holds no access key", step)
+        raise StoreDenied("the AWS profile", "there is none of that name with an access key", step)
     names = {"aws_access_key_id": "access_key_id", "aws_secret_access_key": "secret_access_key",
              "aws_session_token": "session_token", "region": "region"}  # fmt: skip
     return {ours: told[theirs] for theirs, ours in names.items() if theirs in told}
