@@ -7,10 +7,6 @@ become those of kmnb by one table, in ``backends/_bucket_errors``.
 from __future__ import annotations
 
 import asyncio
-import atexit
-import os
-import threading
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,46 +16,19 @@ from typing import Any, TypeVar
 
 import obstore
 
-from kmnb.errors import ArtifactNotFound
-from kmnb.storage._feed import Feed
+from kmnb.errors import ArtifactNotFound, StoreError, StoreUnavailable
 from kmnb.storage._life import Life
-from kmnb.storage._threads import in_thread_detached
-from kmnb.storage.backends._bucket_errors import ConnectionLost, translate
+from kmnb.storage.backends._bucket_calls import RESEND_PAUSES, call
+from kmnb.storage.backends._bucket_errors import Misplaced, TryAgain
+from kmnb.storage.backends._bucket_upload import upload
 
 T = TypeVar("T")
 
-PART_BYTES = 8 * 1024 * 1024
-"""Size of a part of an upload; ten thousand of them are the largest object that S3 takes."""
-PARTS_UNDER_WAY = 3
-"""Parts that are sent at once; with the one being filled they bound the memory of an upload."""
 CHUNK_BYTES = 512 * 1024
 """Least size of the chunks of a stream; the library's are a little larger, which is still below a window."""
 GATHER_BYTES = 2 * 1024 * 1024
 """How much of a stream is taken before the thread is left; so much is handed out, so much is ahead."""
-FEED_BYTES = 2 * 1024 * 1024
-"""How much the library is handed at once; it makes parts of it."""
 _METADATA = "kmnb"
-RESEND_PAUSES = (0.1, 0.5)
-"""Seconds before a small write whose connection broke is sent again; whoever wrote knows its own bytes again."""
-
-
-EXIT_SECONDS = 3.0
-"""How long the end of the interpreter waits for uploads under way to be thrown away."""
-_under_way: dict[Feed, threading.Event] = {}
-
-
-@atexit.register
-def _end_uploads() -> None:
-    """Have no upload ask for its next chunk of an interpreter that is gone: the library would panic."""
-    ending = list(_under_way.items())
-    for feed, _ in ending:
-        feed.abort()
-    until = time.monotonic() + EXIT_SECONDS
-    for _, ended in ending:
-        ended.wait(max(0, until - time.monotonic()))
-
-
-os.register_at_fork(after_in_child=_under_way.clear)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +55,15 @@ def _found(meta: Any, attributes: Mapping[str, str] | None = None, data: bytes =
     told = dict(attributes or {})
     revision = _revision(meta)
     return Found(str(meta["path"]), meta["size"], meta["last_modified"], revision, told.get(_METADATA), data, told)
+
+
+def _read(result: Any, data: bytes = b"") -> Found:
+    found = _found(result.meta, result.attributes, data)
+    if not found.revision:
+        # A login page of some network, for example, is no object.
+        step = "Check the endpoint, and what stands between it and this machine"
+        raise StoreUnavailable("the endpoint", "what answers there is no object store", step)
+    return found
 
 
 def _revision(told: Any) -> dict[str, str]:
@@ -118,16 +96,9 @@ class Bucket:
     def __init__(self, store: Any, name: str) -> None:
         self._store, self.name, self.life = store, name, Life(name)
 
-    async def _call(self, thing: str, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+    async def _call(self, thing: str, work: Callable[[], T], **how: Any) -> T:
         self.life.check()
-        try:
-            return await in_thread_detached(partial(function, *args, **kwargs))
-        except BaseException as error:
-            # A panic of the library is no Exception; it is the store's fault all the same.
-            ours = translate(thing, error)
-            if ours is None:
-                raise
-            raise ours from None
+        return await call(thing, work, **how)
 
     async def put(
         self,
@@ -160,12 +131,8 @@ class Bucket:
         """
         kept = {**(attributes or {}), **({} if metadata is None else {_METADATA: metadata})}
         options: dict[str, Any] = {"mode": mode, "use_multipart": False, "attributes": kept}
-        for pause in RESEND_PAUSES:
-            try:
-                return _revision(await self._call(thing, obstore.put, self._store, path, data, **options))
-            except ConnectionLost:
-                await asyncio.sleep(pause)
-        return _revision(await self._call(thing, obstore.put, self._store, path, data, **options))
+        put = partial(obstore.put, self._store, path, data, **options)
+        return _revision(await self._call(thing, put, path=path, conditional=mode != "overwrite", again=True))
 
     async def upload(
         self,
@@ -177,34 +144,9 @@ class Bucket:
         attributes: Mapping[str, str] | None = None,
     ) -> None:
         """Store a stream in parts; what was sent is thrown away when it fails or is cancelled."""
-        feed = Feed(FEED_BYTES)
-        options: dict[str, Any] = {
-            "use_multipart": True,
-            "chunk_size": PART_BYTES,
-            "max_concurrency": PARTS_UNDER_WAY,
-            "attributes": {**(attributes or {}), _METADATA: metadata},
-        }
-
-        def send() -> None:
-            ended = _under_way[feed] = threading.Event()
-            try:
-                obstore.put(self._store, path, iter(feed), **options)
-            finally:
-                ended.set()
-                _under_way.pop(feed, None)
-
-        sending = asyncio.ensure_future(self._call(thing, send))
-        try:
-            async for block in blocks:
-                await feed.push(block, sending)
-            await feed.end(sending)
-            await sending
-        except BaseException:
-            # The iterator raises in obstore's thread, which then aborts the upload there.
-            feed.abort()
-            with suppress(BaseException):
-                await asyncio.shield(sending)
-            raise
+        self.life.check()
+        kept = {**(attributes or {}), _METADATA: metadata}
+        await upload(self._store, path, blocks, thing=thing, attributes=kept)
 
     async def get(self, path: str, *, thing: str, max_bytes: int | None = None) -> Found:
         """Read all of it; beyond ``max_bytes`` nothing but what is kept with it."""
@@ -212,18 +154,18 @@ class Bucket:
         def read() -> Found:
             result = obstore.get(self._store, path)
             small = max_bytes is None or result.meta["size"] <= max_bytes
-            return _found(result.meta, result.attributes, bytes(result.bytes()) if small else b"")
+            return _read(result, bytes(result.bytes()) if small else b"")
 
-        return await self._call(thing, read)
+        return await self._call(thing, read, path=path)
 
     async def get_range(self, path: str, start: int, end: int, *, thing: str) -> Found:
         """Read a range that is not empty and begins inside; the end is exclusive."""
 
         def read() -> Found:
             result = obstore.get(self._store, path, options={"range": (start, end)})
-            return _found(result.meta, result.attributes, bytes(result.bytes()))
+            return _read(result, bytes(result.bytes()))
 
-        return await self._call(thing, read)
+        return await self._call(thing, read, path=path)
 
     async def stream(
         self, path: str, start: int, end: int, *, thing: str
@@ -242,13 +184,13 @@ class Bucket:
 
         def begin() -> tuple[Found, Any]:
             result = obstore.get(self._store, path, options={"range": (start, end)})
-            return _found(result.meta, result.attributes), result.stream(min_chunk_size=CHUNK_BYTES)
+            return _read(result), result.stream(min_chunk_size=CHUNK_BYTES)
 
-        found, chunks = await self._call(thing, begin)
-        ahead = asyncio.ensure_future(self._call(thing, _some, chunks))
+        found, chunks = await self._call(thing, begin, path=path)
+        ahead = asyncio.ensure_future(self._call(thing, partial(_some, chunks), path=path))
         try:
             while some := await ahead:
-                ahead = asyncio.ensure_future(self._call(thing, _some, chunks))
+                ahead = asyncio.ensure_future(self._call(thing, partial(_some, chunks), path=path))
                 yield found, some
         finally:
             ahead.cancel()
@@ -259,23 +201,41 @@ class Bucket:
 
         def read() -> Found:
             result = obstore.get(self._store, path, options={"head": True})
-            return _found(result.meta, result.attributes)
+            return _read(result)
 
-        return await self._call(thing, read)
+        return await self._call(thing, read, path=path)
 
     async def list(self, folder: str) -> AsyncGenerator[Found, None]:
         """Walk everything below a folder, page by page, in the store's order."""
-        pages = iter(obstore.list(self._store, prefix=folder.rstrip("/"), chunk_size=1000))
-        while page := await self._call(self.name, next, pages, None):
-            for meta in page:
-                yield _found(meta)
+        last, lost = None, 0
+        while True:
+            pages = iter(obstore.list(self._store, prefix=folder.rstrip("/"), offset=last, chunk_size=1000))
+            try:
+                while page := await self._call(self.name, partial(next, pages, None)):
+                    for meta in page:
+                        yield _found(meta)
+                    last, lost = str(page[-1]["path"]), 0
+            except TryAgain:
+                # A page that breaks off is asked for again, from where the last one ended.
+                if lost == len(RESEND_PAUSES):
+                    raise
+                await asyncio.sleep(RESEND_PAUSES[lost])
+                lost += 1
+            else:
+                return
 
     async def delete(self, path: str, *, thing: str) -> None:
         """Remove it; silent when it is not there."""
         with suppress(ArtifactNotFound):
-            await self._call(thing, obstore.delete, self._store, path)
+            await self._call(thing, partial(obstore.delete, self._store, path), path=path, again=True)
 
-    async def probe(self) -> None:
-        """Make sure that the bucket is there and may be listed."""
-        pages = iter(obstore.list(self._store, chunk_size=1))
-        await self._call(self.name, next, pages, None)
+    async def discard(self, path: str, *, thing: str) -> None:
+        """Remove what nobody needs any more; where that fails it stays for the collection of leftovers."""
+        with suppress(StoreError):
+            await self.delete(path, thing=thing)
+
+    async def probe(self, folder: str) -> None:
+        """Make sure that the bucket is there and that a folder of it may be listed."""
+        pages = iter(obstore.list(self._store, prefix=folder.rstrip("/") or None, chunk_size=1))
+        with suppress(Misplaced):
+            await self._call(self.name, partial(next, pages, None))

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from kmnb.core.metadata import Area, Capability
-from kmnb.errors import AlreadyExists, ArtifactNotFound, VersionConflict
+from kmnb.errors import AlreadyExists, ArtifactNotFound, StoreUnavailable, VersionConflict
 from kmnb.storage._keys import check_key, check_prefix, is_below
 from kmnb.storage._obstore import Bucket, Found
 from kmnb.storage._protocols import LifecycleRules, Record, Remnant
@@ -46,7 +46,10 @@ class BucketRecords:
         metadata = pack_facts(Facts("", "", key=key)) if self._paths.is_cut(path) else None
         try:
             revision = await self._bucket.put(path, data, mode=mode, metadata=metadata, thing=thing)
-        except (AlreadyExists, ArtifactNotFound):
+        except (AlreadyExists, ArtifactNotFound) as error:
+            if expected is None and isinstance(error, ArtifactNotFound):
+                step = "Make the bucket, or check the URL"
+                raise StoreUnavailable(thing, "the bucket does not exist", step) from None
             revision = await self._own(path, data, thing)
         return json.dumps(revision)
 

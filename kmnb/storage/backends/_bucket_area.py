@@ -1,33 +1,32 @@
-"""Objects in a bucket: the same rules for memory, S3, GCS and Azure.
-
-A larger object is uploaded under a name that nobody knows, then an empty pointer to it appears under the key, with the
-same conditional request that stores a small one. So both appear whole or not at all, create-only or not.
-"""
+"""Objects in a bucket: the same rules for memory, S3, GCS and Azure."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
-import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import NoReturn
 
 from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.core.metadata import Area, ObjectInfo
-from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, StoreDenied, StoreError, StoreUnavailable
+from kmnb.errors import ArtifactNotFound, DigestMismatch, StoreDenied, StoreError, StoreUnavailable
 from kmnb.storage._digest import RunningDigest
 from kmnb.storage._keys import check_key, check_prefix
 from kmnb.storage._obstore import Bucket, Found
 from kmnb.storage._protocols import Attributes, Progress, Source
 from kmnb.storage._ranges import check_range, same_object
-from kmnb.storage._source import Intake, final_attributes, known_size
-from kmnb.storage._threads import settle
-from kmnb.storage.backends._bucket_layout import SMALL_MAX_BYTES, Facts, Paths, fit_facts, pack_facts, read_facts
+from kmnb.storage._source import Intake, known_size
+from kmnb.storage.backends._bucket_layout import (
+    SMALL_MAX_BYTES,
+    Facts,
+    Paths,
+    read_attributes,
+    read_facts,
+)
 from kmnb.storage.backends._bucket_walk import walk
+from kmnb.storage.backends._bucket_writer import BucketWriter
 
 REQUEST_BYTES = 64 * 1024 * 1024
 """Range that one request streams of a large object; it is bounded, since a request has a time-out."""
@@ -44,10 +43,10 @@ class BucketArea:
     """
 
     def __init__(self, bucket: Bucket, prefix: str, *, area: str, metadata_bytes: int) -> None:
-        self._bucket, self._limit = bucket, metadata_bytes
-        self._paths = Paths(f"{prefix}{area}/")
+        self._bucket, self._paths = bucket, Paths(f"{prefix}{area}/")
         self._parts, self._facts = f"{prefix}parts/", f"{prefix}facts/"
-        self._home = f"{area}/" if area == Area.DISCUSSIONS else ""
+        home = f"{area}/" if area == Area.DISCUSSIONS else ""
+        self._writer = BucketWriter(bucket, self._paths, prefix=prefix, home=home, metadata_bytes=metadata_bytes)
 
     async def put(
         self,
@@ -59,69 +58,13 @@ class BucketArea:
         progress: Progress | None = None,
     ) -> ObjectInfo:
         """Store an object; see ``ObjectArea.put``."""
-        path, thing = self._paths.path(check_key(key)), f"artifact {key!r}"
+        writer, path = self._writer, self._paths.path(check_key(key))
         self._bucket.life.check()
-        facts = Facts(self._home + secrets.token_hex(16), "", key=key if self._paths.is_cut(path) else None)
         if create_only and (known_size(source) or SMALL_MAX_BYTES + 1) > SMALL_MAX_BYTES:
             # Only the conditional write decides; whoever is late anyway shall not read or send a large source first.
-            await self._before(path, thing, create_only=True)
+            await writer.before(path, f"artifact {key!r}", create_only=True)
         async with aclosing(Intake(source, progress)) as intake:
-            data = await intake.whole(SMALL_MAX_BYTES)
-            before = None if create_only else await self._before(path, thing, create_only=False)
-            publishing = None
-            try:
-                if data is None:
-                    facts = replace(facts, parts=True)
-                    owner = pack_facts(Facts(facts.identity, "", key=path))
-                    parts = self._parts + facts.identity
-                    await self._bucket.upload(parts, intake.rest(), thing=thing, metadata=owner)
-                facts = replace(facts, size=intake.size)
-                facts = replace(facts, digest=await intake.digest(), attributes=final_attributes(attributes))
-                work = self._publish(path, data or b"", facts, create_only=create_only, thing=thing)
-                publishing = asyncio.ensure_future(work)
-                await settle(publishing)
-            except BaseException:
-                if publishing is None or publishing.cancelled() or publishing.exception() is not None:
-                    await self._drop(facts)  # nothing points to it
-                raise
-        if before is not None:
-            await self._drop(before)
-        return facts.info(key, len(data or b""), datetime.now(UTC))
-
-    async def _before(self, path: str, thing: str, *, create_only: bool) -> Facts | None:
-        try:
-            found = await self._bucket.head(path, thing=thing)
-        except ArtifactNotFound:
-            return None
-        if create_only:
-            raise AlreadyExists(thing, "the key is taken", "Choose another key")
-        return read_facts(found.metadata, found.revision)
-
-    async def _publish(self, path: str, data: bytes, facts: Facts, *, create_only: bool, thing: str) -> None:
-        kept = fit_facts(facts, self._limit)
-        if kept.apart:
-            told = json.dumps({"attributes": dict(facts.attributes)}).encode()
-            owner = pack_facts(Facts(facts.identity, "", key=path))
-            await self._bucket.put(self._facts + facts.identity, told, thing=thing, metadata=owner)
-        mode = "create" if create_only else "overwrite"
-        try:
-            await self._bucket.put(path, data, mode=mode, metadata=pack_facts(kept), thing=thing)
-        except AlreadyExists:
-            # A request that was sent again after a lost answer meets its own first success.
-            with suppress(ArtifactNotFound):  # whoever was faster may have been deleted since
-                found = await self._bucket.head(path, thing=thing)
-                if read_facts(found.metadata, found.revision).identity == facts.identity:
-                    return
-            raise
-        except ArtifactNotFound:
-            raise StoreUnavailable(thing, "the bucket does not exist", "Make the bucket, or check the URL") from None
-
-    async def _drop(self, facts: Facts) -> None:
-        """Remove what lies apart."""
-        if facts.parts:
-            await self._bucket.delete(self._parts + facts.identity, thing="parts of an artifact")
-        if fit_facts(facts, self._limit).apart:
-            await self._bucket.delete(self._facts + facts.identity, thing="facts of an artifact")
+            return await writer.put(key, intake, create_only=create_only, attributes=attributes)
 
     async def head(self, key: str) -> ObjectInfo:
         """Tell size, digest, time and attributes; see ``ObjectArea.head``."""
@@ -140,7 +83,10 @@ class BucketArea:
                     raise DigestMismatch(thing, "its attributes are gone from the bucket", "Store it again") from None
                 lost = facts
                 continue
-            attributes = json.loads(kept.data)["attributes"]
+            try:
+                attributes = read_attributes(json.loads(kept.data))
+            except (ValueError, AttributeError, RecursionError):
+                raise DigestMismatch(thing, "its attributes cannot be read", "Store it again") from None
             return replace(facts, attributes=attributes).info(key, found.size, found.modified)
 
     async def _known(self, key: str, info: ObjectInfo | None) -> ObjectInfo:
@@ -245,7 +191,7 @@ class BucketArea:
         except ArtifactNotFound:
             return
         await self._bucket.delete(path, thing=thing)
-        await self._drop(read_facts(found.metadata, found.revision))
+        await self._writer.drop(read_facts(found.metadata, found.revision), path)
 
     async def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
         """Walk objects; one request more for an empty or a very long one. See ``ObjectArea.list``."""

@@ -38,6 +38,8 @@ _MARKED = re.compile(r"=~[0-9a-f]{64}\Z")
 _CHARACTER = 3
 # A cut at a character boundary may lose up to three bytes.
 _FOREIGN = "foreign"
+_IDENTITY = re.compile(r"(discussions/)?[0-9a-f]{32}\Z")
+_DIGEST = re.compile(r"([0-9a-f]{64})?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class Facts:
     """Whether the attributes lie in ``facts/ID``."""
     key: str | None = None
     """The whole key where the path is cut."""
+    damaged: bool = False
+    """Whether what is kept with the object cannot be read: somebody else wrote it there."""
 
     def info(self, key: str, size: int, created: datetime) -> ObjectInfo:
         """Give the facts of the object.
@@ -68,8 +72,10 @@ class Facts:
             created: When it was written.
 
         Raises:
-            DigestMismatch: What lies there is longer or shorter than what was stored.
+            DigestMismatch: What lies there is longer or shorter than what was stored, or its facts are damaged.
         """
+        if self.damaged:
+            raise DigestMismatch(f"artifact {key!r}", "its facts in the bucket cannot be read", "Store it again")
         digest = f"sha256:{self.digest}" if self.digest else None
         whole = size if self.size is None else self.size
         if size != (0 if self.parts else whole):
@@ -96,20 +102,47 @@ def pack_facts(facts: Facts) -> str:
 
 
 def read_facts(text: str | None, revision: Mapping[str, str]) -> Facts:
-    """Read what :func:`pack_facts` wrote; an object without it was written by somebody else."""
+    """Read what :func:`pack_facts` wrote; an object without it was written by somebody else.
+
+    What looks like facts and is not is told as damaged, and names nothing that could be read or removed.
+    """
     if text is None:
         return Facts(f"{_FOREIGN}{json.dumps(dict(revision), sort_keys=True)}", "")
-    told = json.loads(text)
-    key = base64.b64decode(told["key"]).decode() if "key" in told else None
-    return Facts(
+    try:
+        return _checked(json.loads(text))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return Facts("", "", damaged=True)
+
+
+def _checked(told: Any) -> Facts:
+    """Take facts apart; anybody who may write into the bucket may have written them."""
+    facts = Facts(
         told["id"],
         told["sha256"],
         told.get("size"),
         parts=told.get("parts", False),
-        attributes=told.get("attributes", {}),
+        attributes=read_attributes(told),
         apart=told.get("apart", False),
-        key=key,
+        key=base64.b64decode(told["key"], validate=True).decode() if "key" in told else None,
     )
+    is_size = facts.size is None or (type(facts.size) is int and facts.size >= 0)
+    # Only owners and records have no identity; nothing of theirs lies apart.
+    has_id = _IDENTITY.match(facts.identity) or not (facts.identity or facts.parts or facts.apart)
+    if not (is_size and has_id and _DIGEST.match(facts.digest)) or (facts.parts and facts.size is None):
+        raise ValueError
+    return facts
+
+
+def read_attributes(told: Any) -> dict[str, str]:
+    """Give the attributes of a JSON object.
+
+    Raises:
+        ValueError: They are no texts.
+    """
+    attributes = told.get("attributes", {})
+    if not isinstance(attributes, dict) or not all(isinstance(value, str) for value in attributes.values()):
+        raise ValueError
+    return attributes
 
 
 def fit_facts(facts: Facts, limit_bytes: int) -> Facts:

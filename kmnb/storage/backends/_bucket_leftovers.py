@@ -6,6 +6,7 @@ Parts of uploads that were never completed are not to be seen by obstore; bucket
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from kmnb.errors import ArtifactNotFound
@@ -36,24 +37,30 @@ async def collect_leftovers(
     for folder in (f"{prefix}parts/", f"{prefix}facts/"):
         async for found in bucket.list(folder):
             old = now - found.modified >= timedelta(seconds=older_than)
-            if old and not await _is_used(bucket, found, found.path.removeprefix(folder)):
+            if old and not await _is_used(bucket, found, prefix=prefix, identity=found.path.removeprefix(folder)):
                 if not dry_run:
                     await bucket.delete(found.path, thing="a leftover")
                 remnants.append(Remnant(found.path.removeprefix(prefix), "no object points to it", found.size))
     return remnants
 
 
-async def _is_used(bucket: Bucket, found: Found, identity: str) -> bool:
+async def _is_used(bucket: Bucket, found: Found, *, prefix: str, identity: str) -> bool:
     try:
         told = await bucket.head(found.path, thing="a leftover")
-        owner = read_facts(told.metadata, told.revision).key
-        if owner is None:
-            return False
-        # The owner is the path of the object that points here, or was to.
-        seen = await bucket.head(owner, thing="the owner of a leftover")
-        return read_facts(seen.metadata, seen.revision).identity == identity
     except ArtifactNotFound:
         return False
-    except (ValueError, KeyError, TypeError):
-        # What cannot be understood is not surely nobody's.
-        return True
+    facts = read_facts(told.metadata, told.revision)
+    if facts.damaged:
+        return True  # what cannot be understood is not surely nobody's
+    return facts.key is not None and await _points(bucket, facts.key, prefix=prefix, identity=identity)
+
+
+async def _points(bucket: Bucket, owner: str, *, prefix: str, identity: str) -> bool:
+    """Tell whether an object points there; older stores wrote its whole path, which is tried as well."""
+    for path in dict.fromkeys((prefix + owner, owner)):
+        with suppress(ArtifactNotFound):
+            seen = await bucket.head(path, thing="the owner of a leftover")
+            facts = read_facts(seen.metadata, seen.revision)
+            if facts.damaged or facts.identity == identity:
+                return True
+    return False

@@ -13,7 +13,7 @@ from typing import Any
 
 from kmnb.core.bounds import CONNECT_SECONDS
 from kmnb.errors import BadRequest
-from kmnb.storage._urls import flag_option, split_url, take_options
+from kmnb.storage._urls import flag_option, split_url
 from kmnb.storage.backends import _bucket_open as common
 from kmnb.storage.backends._bucket import BucketBackend
 
@@ -38,9 +38,10 @@ class _Plugin:
             StoreDenied: It refuses the credentials, or there are none.
         """
         parts = split_url(url)
-        given = take_options(parts, options, _OPTIONS)
-        store = _store(common.bucket_name(parts), given)
-        return await common.open_bucket(store, parts, connect_seconds=common.connect_option(given))
+        given = common.checked_options(parts, options, _OPTIONS)
+        name = common.bucket_name(parts)
+        store = common.make_store(parts, lambda: _store(name, given))
+        return await common.open_bucket(store, parts, connect_seconds=given["connect_seconds"])
 
 
 def _store(name: str, given: Mapping[str, Any]) -> Any:
@@ -56,10 +57,12 @@ def _store(name: str, given: Mapping[str, Any]) -> Any:
     if flag_option(given, "anonymous"):
         config["skip_signature"] = True
     endpoint = config.get("endpoint") or os.environ.get("AZURE_STORAGE_ENDPOINT")
+    if endpoint:
+        common.checked_endpoint("the endpoint of the account", endpoint)
     return AzureStore(
         name,
         config=config,
-        client_options=common.client_options(endpoint, connect_seconds=common.connect_option(given)),
+        client_options=common.client_options(endpoint, connect_seconds=given["connect_seconds"]),
         retry_config=common.retry_config(),
     )
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from kmnb.core.bounds import CONNECT_SECONDS
 from kmnb.errors import StoreDenied
-from kmnb.storage._urls import flag_option, split_url, take_options
+from kmnb.storage._urls import flag_option, split_url
 from kmnb.storage.backends import _bucket_open as common
 from kmnb.storage.backends._bucket import BucketBackend
 
@@ -43,16 +43,20 @@ class _Plugin:
             StoreDenied: It refuses the credentials, or there are none.
         """
         parts = split_url(url)
-        given = take_options(parts, options, _OPTIONS)
-        store = _store(common.bucket_name(parts), given)
-        return await common.open_bucket(store, parts, connect_seconds=common.connect_option(given))
+        given = common.checked_options(parts, options, _OPTIONS)
+        name = common.bucket_name(parts)
+        store = common.make_store(parts, lambda: _store(name, given))
+        return await common.open_bucket(store, parts, connect_seconds=given["connect_seconds"])
 
 
 def _store(name: str, given: Mapping[str, Any]) -> Any:
     from obstore.store import GCSStore
 
     emulator = os.environ.get("STORAGE_EMULATOR_HOST")
-    endpoint = given["endpoint"] or (emulator if emulator is None or "://" in emulator else f"http://{emulator}")
+    endpoint = given["endpoint"]
+    if endpoint is None and emulator:
+        whole = emulator if "://" in emulator else f"http://{emulator}"
+        endpoint = common.checked_endpoint("STORAGE_EMULATOR_HOST", whole)
     config: Any = {"base_url": endpoint} if endpoint else {}
     anonymous = flag_option(given, "anonymous")
     if emulator and endpoint:
@@ -65,7 +69,7 @@ def _store(name: str, given: Mapping[str, Any]) -> Any:
     return GCSStore(
         name,
         config=config,
-        client_options=common.client_options(endpoint, connect_seconds=common.connect_option(given)),
+        client_options=common.client_options(endpoint, connect_seconds=given["connect_seconds"]),
         retry_config=common.retry_config(),
     )
 

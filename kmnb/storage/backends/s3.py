@@ -16,7 +16,7 @@ from typing import Any
 from kmnb.core.bounds import CONNECT_SECONDS
 from kmnb.errors import StoreDenied
 from kmnb.storage._threads import in_thread
-from kmnb.storage._urls import flag_option, split_url, take_options
+from kmnb.storage._urls import flag_option, split_url
 from kmnb.storage.backends import _bucket_open as common
 from kmnb.storage.backends._bucket import BucketBackend
 from kmnb.storage.backends._s3_rules import S3Rules
@@ -51,17 +51,29 @@ class _Plugin:
             StoreDenied: It refuses the credentials, or there are none.
         """
         parts = split_url(url)
-        given = take_options(parts, options, _OPTIONS)
+        given = common.checked_options(parts, options, _OPTIONS)
         name = common.bucket_name(parts)
         config = await in_thread(partial(_config, given))
-        store = _store(name, config, given)
-        backend = await common.open_bucket(store, parts, connect_seconds=common.connect_option(given))
+        store = common.make_store(parts, lambda: _store(name, config, given))
+        backend = await common.open_bucket(store, parts, connect_seconds=given["connect_seconds"])
         backend.lifecycle = _rules(name, config, given)
         return backend
 
 
 def _endpoint(given: Mapping[str, Any]) -> str | None:
-    return given["endpoint"] or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"):
+        if given["endpoint"] is None and os.environ.get(name):
+            return common.checked_endpoint(name, os.environ[name])
+    endpoint: str | None = given["endpoint"]
+    return endpoint
+
+
+def _region(config: Mapping[str, Any]) -> str | None:
+    for name in ("region", "AWS_REGION", "AWS_DEFAULT_REGION"):
+        if found := config.get(name) or os.environ.get(name):
+            common.check_word(name, found)
+            return str(found)
+    return None
 
 
 def _rules(name: str, config: Mapping[str, Any], given: Mapping[str, Any]) -> S3Rules:
@@ -69,21 +81,21 @@ def _rules(name: str, config: Mapping[str, Any], given: Mapping[str, Any]) -> S3
     names = ("access_key_id", "secret_access_key", "session_token")
     by_environment = {one: os.environ.get(f"AWS_{one.upper()}", "") for one in names}
     keys = {one: config[one] for one in names if one in config} if "access_key_id" in config else by_environment
-    region = config.get("region") or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     usable = {} if config.get("skip_signature") else {one: key for one, key in keys.items() if key}
-    return S3Rules(name, usable, region=region or "us-east-1", endpoint=_endpoint(given))
+    return S3Rules(name, usable, region=_region(config) or "us-east-1", endpoint=_endpoint(given))
 
 
 def _store(name: str, config: dict[str, Any], given: Mapping[str, Any]) -> Any:
     from obstore.store import S3Store
 
-    endpoint = _endpoint(given)
+    endpoint, region = _endpoint(given), _region(config)
     hosted = flag_option(given, "virtual_hosted") if given["virtual_hosted"] is not None else endpoint is None
-    full: Any = {**config, "virtual_hosted_style_request": hosted, **({"endpoint": endpoint} if endpoint else {})}
+    full: Any = {**config, "virtual_hosted_style_request": hosted, **({"endpoint": endpoint} if endpoint else {}),
+                 **({"region": region} if region else {})}  # fmt: skip
     return S3Store(
         name,
         config=full,
-        client_options=common.client_options(endpoint, connect_seconds=common.connect_option(given)),
+        client_options=common.client_options(endpoint, connect_seconds=given["connect_seconds"]),
         retry_config=common.retry_config(),
     )
 
