@@ -7,6 +7,7 @@ caps on ratio and size, since a kilobyte may hold ten gigabytes.
 from __future__ import annotations
 
 import codecs
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,6 +23,8 @@ _RATIO_FREE_BYTES = 16 * MIB
 _ZSTD_SLICE = 512
 _GZIP_SLICE = 65_536
 _ZSTD_WINDOW_MAX = 32 * MIB
+# A frame of data, or one to be passed over, which parallel writers put first.
+_ZSTD = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
 CODECS = ("gzip", "zstd")
 """Compressions that are read in place."""
 
@@ -30,7 +33,7 @@ def find_codec(head: bytes) -> str | None:
     """Name the compression that the first bytes show."""
     if head.startswith(b"\x1f\x8b\x08"):
         return "gzip"
-    return "zstd" if head.startswith(b"\x28\xb5\x2f\xfd") else None
+    return "zstd" if _ZSTD.match(head) else None
 
 
 class Decoder:
@@ -79,7 +82,7 @@ class Decoder:
             StoreError: The compressed data ends too early.
         """
         if self._open and not self._open.ended:
-            raise StoreError("the compressed content", "it ends before its end mark", kept=self.bytes_out)
+            raise _damaged("it ends before its end mark", kept=self.bytes_out)
         if self._text and (rest := self._text.finish()):
             yield rest
 
@@ -89,15 +92,20 @@ class Decoder:
                 "the compressed content",
                 f"it expands to more than {self._most:,} bytes",
                 "Read less of it, or unpack it with a program in the sandbox",
-                limit="DECOMPRESSED_MAX_BYTES", value=self._most, unit="bytes", kept=self.bytes_out,
+                limit="DECOMPRESSED_MAX_BYTES", value=self._most, unit="bytes", kept=self.bytes_out, compressed=True,
             )  # fmt: skip
         if self.bytes_out > _RATIO_FREE_BYTES and self.bytes_out > self._ratio * self.bytes_in:
             raise BoundExceeded(
                 "the compressed content",
                 f"{self.bytes_in:,} bytes expand more than {self._ratio:,} times",
                 "It may be a decompression bomb; unpack it with a program in the sandbox if it is meant",
-                limit="DECOMPRESSED_RATIO_MAX", value=self._ratio, unit="times", kept=self.bytes_out,
+                limit="DECOMPRESSED_RATIO_MAX", value=self._ratio, unit="times", kept=self.bytes_out, compressed=True,
             )  # fmt: skip
+
+
+def _damaged(reason: str, **facts: Any) -> StoreError:
+    step = "Lines before that place can be read with head or lines; run unpacks what there is"
+    return StoreError("the compressed content", reason, step, compressed=True, **facts)
 
 
 class _Transcoder:
@@ -159,7 +167,7 @@ class _Opener:
                     yield piece
         except Exception as fault:
             if isinstance(fault, zlib.error) or type(fault).__name__ == "ZstdError":
-                raise StoreError("the compressed content", f"it is damaged ({fault})"[:200]) from None
+                raise _damaged(f"it is damaged ({fault})"[:200]) from None
             raise
 
     def _step(self, rest: memoryview) -> tuple[bytes, int]:
@@ -172,10 +180,30 @@ class _Gzip(_Opener):
 
     def _step(self, rest: memoryview) -> tuple[bytes, int]:
         # What zlib does not use it copies: small slices keep that cheap.
-        part = rest[:_GZIP_SLICE]
-        piece = self._now.decompress(part, _PIECE)
+        part, before = rest[:_GZIP_SLICE], self._now.copy()
+        try:
+            piece = self._now.decompress(part, _PIECE)
+        except zlib.error:
+            if (left := _until_damage(before, part))[0]:
+                return left
+            raise
         self.ended = self._now.eof
         return piece, len(part) - len(self._now.unused_data if self.ended else self._now.unconsumed_tail)
+
+
+def _until_damage(opener: Any, part: memoryview) -> tuple[bytes, int]:
+    """Give what the good bytes of damaged data hold, and how many bytes these are; zlib itself would drop it."""
+    pieces, used = [], 0
+    for step in (256, 1):
+        while used < len(part):
+            try:
+                tried = opener.copy()
+                piece = tried.decompress(part[used : used + step])
+            except zlib.error:
+                break
+            opener, used = tried, used + step
+            pieces.append(piece)
+    return b"".join(pieces), used
 
 
 class _Zstd(_Opener):

@@ -17,6 +17,7 @@ from kmnb.formats._detect import Detection, detect, read_label
 from kmnb.formats._encoding import AS_IS, TRANSPARENT
 from kmnb.formats._reading import ContentReader
 from kmnb.formats._sections import SectionFilter
+from kmnb.ops._damage import RestUnread
 from kmnb.ops._dialect import dialect_of
 from kmnb.ops._isolated import IsolatedRun
 from kmnb.ops._line_index import IndexMaker, first_long_line, known_index, place_holds
@@ -110,16 +111,17 @@ class Feeding:
         skip = plan.start - start
         sections = SectionFilter(self._values["section"]) if self._values.get("section") else None
         ended = True
-        async with aclosing(self._decoded(found, start, maker)) as blocks:
-            async for block in blocks:
-                piece = sections.feed(block) if sections is not None else block
-                if skip:
-                    piece, skip = piece[skip:], max(0, skip - len(piece))
-                await _aside(len(piece), run.feed, piece)
-                if run.done or (getattr(run, "full", False) and self.reader.size - self._place > COUNT_ON_BYTES):
-                    ended = False
-                    break
-        if ended:
+        with RestUnread(run, self.notes) as damage:
+            async with aclosing(self._decoded(found, start, maker)) as blocks:
+                async for block in blocks:
+                    piece = sections.feed(block) if sections is not None else block
+                    if skip:
+                        piece, skip = piece[skip:], max(0, skip - len(piece))
+                    await _aside(len(piece), run.feed, piece)
+                    if run.done or (getattr(run, "full", False) and self.reader.size - self._place > COUNT_ON_BYTES):
+                        ended = False
+                        break
+        if ended and not damage.is_met:
             if sections is not None:
                 run.feed(sections.finish()[skip:])
             if maker is not None:
@@ -177,20 +179,25 @@ class Feeding:
         if ended and getattr(run, "first", False) and self._reads_plainly:
             start, count_on = await self._jumped(run, content)
         left = self.reader.size - start
-        if ended:
-            async with aclosing(self.reader.windows(start)) as windows:
-                async for window in windows:
-                    self.scanned += len(window)
-                    left -= len(window)
-                    await _aside(len(window), self._feed_all, run, content.records(window))
-                    if run.done or (getattr(run, "full", False) and left > count_on):
-                        ended = False
-                        break
+        with RestUnread(run, self.notes) as damage:
             if ended:
-                self._feed_all(run, content.last_records())
-        if ended or not left:
+                ended, left = await self._read_records(run, content, start=start, count_on=count_on)
+        if not damage.is_met and (ended or not left):
             _end(run)
         return _finished(run)
+
+    async def _read_records(self, run: Any, content: ContentReader, *, start: int, count_on: int) -> tuple[bool, int]:
+        """Feed records from a byte on; tell whether the end was reached, and how many bytes are left."""
+        left = self.reader.size - start
+        async with aclosing(self.reader.windows(start)) as windows:
+            async for window in windows:
+                self.scanned += len(window)
+                left -= len(window)
+                await _aside(len(window), self._feed_all, run, content.records(window))
+                if run.done or (getattr(run, "full", False) and left > count_on):
+                    return False, left
+        self._feed_all(run, content.last_records())
+        return True, left
 
     @property
     def _reads_plainly(self) -> bool:
