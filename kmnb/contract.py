@@ -2,35 +2,31 @@
 
 ``check(text, receipts)`` looks at every number of a text and says where it comes from: the output of a successful run
 (``backed``), the answer of a sip (``quoted``), one operation on at most two numbers of one receipt (``derived``), or
-nowhere (``unbacked``). With ``strict=True`` only successful runs and whole-artifact counts and statistics pass.
+nowhere (``unbacked``). With ``strict=True`` only successful runs and whole-artifact counts and statistics pass. What is
+written like a number and cannot be read is unbacked; what has digits and states no quantity is listed as ignored.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from itertools import islice
 from typing import Any, Literal
 
-from kmnb.core.numbers import Number, find_numbers, plain_decimal
-from kmnb.core.outcome import Outcome
-from kmnb.core.receipt import Receipt, read_numbers
-from kmnb.core.slice import Slice
+from kmnb.core.claims import NUMERIC, STATED, Claim, claims
+from kmnb.core.evidence import Evidence, Stated
+from kmnb.core.proofs import Proof, read_proof
+from kmnb.core.units import unit_of
 from kmnb.errors import BadRequest
 
 Status = Literal["backed", "derived", "quoted", "unbacked"]
 """Where a number comes from."""
-DERIVED_MAX = 40
-"""Most different numbers of a receipt that are combined: of many, some two give almost any number."""
-WHOLE_SIPS = frozenset({"count", "stats"})
-"""Sips that look at every record, so that their numbers pass in strict mode too."""
-_ROUNDED = re.compile(
-    r"(?:\b(?:about|approximately|approx\.?|around|roughly|circa|ca\.|nearly|almost|rounded(?: to)?)|[~≈])\s*$", re.I
-)
-_DIGITS = 60
+TEXT_MAX = 256 * 1024
+"""Longest text in characters that is checked."""
+RECEIPTS_MAX = 10_000
+"""Most receipts that a text is checked against."""
+_DIGITS = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +34,27 @@ class Checked:
     """One number of a text, judged."""
 
     text: str
-    """Its characters."""
+    """Its characters as a reader sees them."""
     place: int
     """Where it starts in the text, from 0."""
     status: Status
     """Where it comes from."""
     evidence: str
     """What backs it, or why nothing does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """Something with digits that was not taken for a number."""
+
+    text: str
+    """Its characters as a reader sees them."""
+    place: int
+    """Where it starts in the text, from 0."""
+    reason: str
+    """What it was taken for: ``date``, ``name``, ``version``, ``address`` and others; docs/explain/numbers.md."""
+    doubtful: bool
+    """Whether it may be meant as a quantity; with ``strict=True`` such ones are judged instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,148 +65,135 @@ class Check:
     """Whether no number is unbacked."""
     numbers: tuple[Checked, ...]
     """Its numbers from left to right; dates, identifiers and labels are none."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """Numbers that count, with what they come from."""
-
-    numbers: tuple[Number, ...]
-    name: str
-    is_run: bool
-    whole: bool
+    ignored: tuple[Ignored, ...] = ()
+    """What has digits and was not taken for a number, from left to right."""
 
 
 def check(text: str, receipts: Iterable[Any], *, strict: bool = False) -> Check:
     """Judge the numbers of a text.
 
-    Rounding counts where the text shows it: by decimals ("3.1" for 3.14) or by saying so ("about 1,200").
+    Rounding counts where the text shows it: by decimals ("3.1" for 3.14) or by saying so ("about 1,200", within half a
+    unit of the last digit shown and 5 %). Units have to agree, or be convertible.
 
     Args:
-        text: What somebody states.
+        text: What somebody states, at most 262,144 characters.
         receipts: Receipts of Outcomes and Slices as objects, dicts or JSON text, or Outcomes and Slices themselves.
         strict: Whether only numbers in the output of a successful run, or of a whole-artifact count or statistics,
-            pass; arithmetic outside a program and numbers merely seen in a slice do not.
+            pass; arithmetic outside a program and numbers merely seen in a slice do not, and what is doubtful
+            ("May 12", "line 43", "three") has to be backed like a number.
 
     Returns:
-        Every number with its status and evidence.
+        Every number with its status and evidence, and what was ignored.
 
     Raises:
-        BadRequest: Something that is no receipt, or that was changed.
+        BadRequest: Something that is no receipt or that was changed, or a text that is too long.
     """
     if not isinstance(text, str):
         raise BadRequest(f"text of type {type(text).__name__}", "holds no numbers to check", "Give a string.")
-    if isinstance(receipts, str | bytes) or not isinstance(receipts, Iterable):
+    if len(text) > TEXT_MAX:
+        raise BadRequest(f"text of {len(text):,} characters", f"is longer than {TEXT_MAX:,}", "Check it in parts.")
+    if isinstance(receipts, str | bytes | Mapping) or not isinstance(receipts, Iterable):
         raise BadRequest(f"receipts of type {type(receipts).__name__}", "is no list", "Give a list of receipts.")
-    sources = [source for one in receipts if (source := _source(one)) is not None]
+    given = list(islice(receipts, RECEIPTS_MAX + 1))
+    if len(given) > RECEIPTS_MAX:
+        raise BadRequest("receipts", f"are more than {RECEIPTS_MAX:,}", "Give those that the text stands on.")
+    proofs = [proof for one in given if (proof := read_proof(one)) is not None]
     with localcontext() as context:
+        # Comparisons are exact: no number that is read has more digits.
         context.prec = _DIGITS
-        numbers = tuple(_judge(number, text, sources, strict=strict) for number in find_numbers(text))
-    return Check(all(one.status != "unbacked" for one in numbers), numbers)
+        return _judged(
+            claims(text, frozenset(proof.program for proof in proofs if proof.program)), proofs, strict=strict
+        )
 
 
-def _source(given: Any) -> _Source | None:
-    """Read what a receipt lets pass; the run that failed lets nothing pass."""
-    if isinstance(given, Outcome):
-        given = given.receipt
-    if given is None:
-        return None
-    if isinstance(given, Slice):
-        return _of_sip(given.receipt or {}, given.text)
-    if isinstance(given, str | bytes):
-        try:
-            given = json.loads(given)
-        except ValueError as error:
-            raise BadRequest("this receipt", f"is no JSON ({error})") from error
-    if isinstance(given, Mapping) and "op" in given:
-        return _of_sip(given, None)
-    receipt = Receipt.from_value(given)
-    if not receipt.ok:
-        return None
-    return _Source(receipt.numbers, f"run {receipt.digest}", is_run=True, whole=True)
+def _judged(found: list[Claim], proofs: list[Proof], *, strict: bool) -> Check:
+    judge = _Judge([proof.evidence for proof in proofs], strict=strict)
+    numbers, ignored = [], []
+    groups: dict[int, list[Claim]] = {}
+    for one in found:
+        groups.setdefault(one.group, []).append(one)
+    joint = {group: judge.together(members) for group, members in groups.items() if group}
+    for one in found:
+        stated = one.kind in STATED and not one.doubtful
+        if not stated and not (one.doubtful and strict):
+            ignored.append(Ignored(one.text, one.place, one.kind, one.doubtful))
+        else:
+            known = joint.get(one.group)
+            numbers.append(Checked(one.text, one.place, *known) if known else judge.judge(one))
+    return Check(all(one.status != "unbacked" for one in numbers), tuple(numbers), tuple(ignored))
 
 
-def _of_sip(receipt: Mapping[str, Any], text: str | None) -> _Source:
-    """Read a sip's receipt; its numbers stand in it, or in the answer's own text."""
-    name = f"{receipt.get('op', 'sip')} of {receipt.get('key')} ({receipt.get('artifactDigest')})"
-    whole = receipt.get("op") in WHOLE_SIPS and not dict(receipt.get("parameters") or {}).get("where")
-    if text is None:
-        numbers = read_numbers(receipt.get("numbers", ()))
-        return _Source(numbers, name, is_run=False, whole=whole)
-    told = receipt.get("textDigest")
-    if told is not None and told != "sha256:" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest():
-        raise BadRequest("this slice", "has another text than its receipt tells", "Ask again.")
-    return _Source(tuple(find_numbers(text)), name, is_run=False, whole=whole)
+class _Judge:
+    """Finds the best evidence for numbers; the same number is looked for once."""
 
+    def __init__(self, sources: list[Evidence], *, strict: bool) -> None:
+        self._sources = sorted(sources, key=lambda one: not one.is_run)
+        self._strict = strict
+        self._known: dict[tuple[str, str, str], tuple[Status, str]] = {}
 
-def _judge(number: Number, text: str, sources: list[_Source], *, strict: bool) -> Checked:
-    """Find the best evidence for one number."""
-    rounded = bool(_ROUNDED.search(text, max(0, number.start - 24), number.start))
-    why = "no run printed it"
-    for source in sorted(sources, key=lambda one: not one.is_run):
-        found = next((one for one in source.numbers if _same(number, one, rounded)), None)
-        if found is None:
-            continue
-        place = f"line {found.line} of {source.name}: {found.text}"
-        if strict and not source.whole:
-            why = f"only seen in {source.name}; let a program print it"
-            continue
-        return Checked(number.text, number.start, "backed" if source.is_run else "quoted", place)
-    if strict:
-        return Checked(number.text, number.start, "unbacked", why)
-    for source in sources:
-        formula = next(_derivations(number, source.numbers, rounded), None)
-        if formula is not None:
-            return Checked(number.text, number.start, "derived", f"{formula} of {source.name}")
-    return Checked(number.text, number.start, "unbacked", why)
+    def judge(self, one: Claim) -> Checked:
+        """Judge what a text states."""
+        if one.kind in NUMERIC:
+            if not one.value:
+                return self.refused(one, "it is written so that it cannot be read as one number")
+            return Checked(one.text, one.place, *self._found(one.value, one.unit, one.rounding))
+        # What is doubtful is a number for strict readers.
+        results = [self._found(value, "", "") for value in one.readings]
+        failed = next((evidence for status, evidence in results if status == "unbacked"), None)
+        if failed is not None or not results:
+            return self.refused(one, f"it may be a {one.kind} or a quantity, and {failed or 'cannot be read'}")
+        return Checked(one.text, one.place, *results[0])
 
+    def refused(self, one: Claim, why: str) -> Checked:
+        """Refuse what a text states."""
+        return Checked(one.text, one.place, "unbacked", why)
 
-def _unit_of_last_place(number: Number, rounded: bool) -> Decimal:
-    """How coarse a number is as it stands: its last decimal, or, where rounding is said, its last digit but zeros."""
-    if number.decimals:
-        step = Decimal(1).scaleb(-number.decimals)
-    elif rounded:
-        zeros = len(number.value) - len(number.value.rstrip("0")) if number.value.strip("-0") else 0
-        step = Decimal(10) ** zeros
-    else:
-        return Decimal(0)
-    return step * (number.exact / Decimal(number.value)) if Decimal(number.value) else step
+    def together(self, members: list[Claim]) -> tuple[Status, str] | None:
+        """Judge neighbours that may be one number; None where an output has them in a row, so that they are several."""
+        values, joined = tuple(one.value for one in members), members[0].joined
+        if joined and len(joined) < _DIGITS:
+            found = self._found(joined, members[-1].unit, members[-1].rounding)
+            if found[0] in ("backed", "quoted"):
+                return found
+        if any(source.has_row(values) for source in self._sources if source.whole or not self._strict):
+            return None
+        return (
+            "unbacked",
+            f"with its neighbours it may be read as {joined or 'one number'!s:.80}, and no output has them in a row",
+        )
 
+    def _found(self, value: str, unit: str, rounding: str) -> tuple[Status, str]:
+        known = self._known.get((value, unit, rounding))
+        if known is None:
+            known = self._known[value, unit, rounding] = self._look(value, unit, rounding)
+        return known
 
-def _close(number: Number, value: Decimal, step: Decimal) -> bool:
-    return abs(number.exact - value) * 2 <= step
-
-
-def _same(number: Number, found: Number, rounded: bool) -> bool:
-    """Tell whether a number of the text is one of a receipt."""
-    if number.exact == found.exact:
-        return True
-    return _close(number, found.exact, _unit_of_last_place(number, rounded))
-
-
-def _derivations(number: Number, numbers: tuple[Number, ...], rounded: bool) -> Iterator[str]:
-    """Try one operation on two numbers of a receipt."""
-    values = list(dict.fromkeys(one.exact for one in numbers))
-    if len(values) > DERIVED_MAX:
-        return
-    step = _unit_of_last_place(number, rounded)
-    quotient_step = max(step, Decimal(1)) if number.unit == "%" and not number.decimals else step
-    exact_step = step if rounded else Decimal(0)
-    for first in values:
-        for second in values:
-            if first is second:
+    def _look(self, value: str, unit: str, rounding: str) -> tuple[Status, str]:
+        step = _unit_of_last_place(value, rounding)
+        # "Nearly" is said of the next number up, not of the nearest one.
+        stated = Stated(Decimal(value), unit_of(unit), step * 2 if rounding == "below" else step, rounding)
+        why = ""
+        for source in self._sources:
+            place = source.find(stated)
+            if place is None:
+                other = source.elsewhere(stated)
+                if other is not None and not why:
+                    why = f"line {other.line} of {source.name} has {other.text}, which is another amount"
                 continue
-            for sign, value, allowed in _operations(first, second, quotient_step, exact_step=exact_step):
-                if (sign == "%") <= (number.unit == "%") and _close(number, value, allowed):
-                    yield f"{plain_decimal(first)} {sign} {plain_decimal(second)}"
+            number = source.numbers[place]
+            if not self._strict or source.whole:
+                return "backed" if source.is_run else "quoted", f"line {number.line} of {source.name}: {number.text}"
+            why = f"only seen in {source.name}; let a program print it"
+        for source in () if self._strict else self._sources:
+            formula = source.derive(stated)
+            if formula is not None:
+                return "derived", f"{formula} of {source.name}"
+        return "unbacked", why or "no run printed it"
 
 
-def _operations(
-    first: Decimal, second: Decimal, quotient_step: Decimal, *, exact_step: Decimal
-) -> Iterator[tuple[str, Decimal, Decimal]]:
-    yield "+", first + second, exact_step
-    yield "-", first - second, exact_step
-    yield "*", first * second, exact_step
-    if second:
-        yield "/", first / second, quotient_step
-        yield "%", 100 * first / second, quotient_step
+def _unit_of_last_place(value: str, rounding: str) -> Decimal:
+    """How coarse a number is as it stands: its last decimal, or, where rounding is said, its last digit but zeros."""
+    whole, _, decimals = value.lstrip("-").partition(".")
+    if decimals:
+        return Decimal(1).scaleb(-len(decimals))
+    return Decimal(1).scaleb(len(whole) - len(whole.rstrip("0"))) if rounding and whole.strip("0") else Decimal(0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
@@ -20,6 +21,20 @@ NUMBERS_MAX = 1000
 TAIL_CHARACTERS = 8192
 """Where a receipt does not list all numbers, those of the end are looked for in so many characters."""
 
+VALUE_MAX = 2000
+"""Longest value of a number in characters."""
+_VALUE = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?")
+_STEP = "Pass what outcome.receipt gave."
+_SHAPES: Mapping[str, type] = {
+    **dict.fromkeys(("program_digest", "language", "interpreter", "artifacts_are", "engine", "reason"), str),
+    **dict.fromkeys(("stdout_digest", "session", "kind", "digest"), str),
+    **dict.fromkeys(("level", "exit_code"), int),
+    **dict.fromkeys(("truncated", "numbers_complete"), bool),
+    **dict.fromkeys(("limits", "layers"), Mapping),
+    **dict.fromkeys(("artifacts", "unopened", "missing", "numbers"), tuple),
+}
+"""Types of the fields."""
+
 
 def digest_of(data: bytes | str) -> str:
     """Name bytes, or the UTF-8 form of a text, by their sha256: ``sha256:`` and 64 hexadecimal digits."""
@@ -29,7 +44,7 @@ def digest_of(data: bytes | str) -> str:
 
 def canonical(value: Any) -> bytes:
     """Serialise a JSON value in the one form that digests are taken of."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,20 +142,39 @@ class Receipt:
         Raises:
             BadRequest: It is no receipt of a run, or it was changed after it was made.
         """
-        if isinstance(value, cls):
-            return value
         try:
-            facts = dict(json.loads(value) if isinstance(value, str | bytes) else value)
-            for name in ("artifacts", "unopened", "missing"):
-                facts[name] = tuple(facts.get(name, ()))
-            facts["numbers"] = read_numbers(facts.get("numbers", ()))
-            receipt = cls(**facts)
-        except (TypeError, ValueError) as error:
-            why = f"cannot be read ({said(error)})"
-            raise BadRequest("this receipt", why, "Pass what outcome.receipt gave.") from error
-        if not receipt.genuine:
+            receipt = value if isinstance(value, cls) else cls._read(value)
+            wrong = _misshapen(receipt)
+            genuine = wrong is None and receipt.genuine
+        except (TypeError, ValueError, RecursionError, AttributeError) as error:
+            raise BadRequest("this receipt", f"cannot be read ({said(error)})", _STEP) from error
+        if wrong is not None:
+            raise BadRequest("this receipt", f"has a {wrong} that is none", _STEP)
+        if not genuine:
             raise BadRequest("this receipt", "was changed after it was made", "Run the program again.")
         return receipt
+
+    @classmethod
+    def _read(cls, value: Any) -> Receipt:
+        facts = dict(json.loads(value) if isinstance(value, str | bytes) else value)
+        for name in ("artifacts", "unopened", "missing"):
+            facts[name] = tuple(facts.get(name, ()))
+        facts["numbers"] = read_numbers(facts.get("numbers", ()))
+        return cls(**facts)
+
+
+def _misshapen(receipt: Receipt) -> str | None:
+    """Name the first field of another type than it has; a number is no truth value."""
+    for name, kind in _SHAPES.items():
+        value = getattr(receipt, name)
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            return name
+    listed = (*receipt.artifacts, *receipt.unopened)
+    if not all(isinstance(one, Mapping) for one in listed):
+        return "list of artifacts"
+    if not all(isinstance(one, Number) for one in receipt.numbers):
+        return "list of numbers"
+    return None if receipt.kind == "run" else "kind"
 
 
 def read_numbers(given: Any) -> tuple[Number, ...]:
@@ -151,11 +185,13 @@ def read_numbers(given: Any) -> tuple[Number, ...]:
     """
     try:
         numbers = tuple(Number(**one) for one in given)
-        for one in numbers:
-            if not one.exact.is_finite():
-                raise ValueError(one.text)
-    except (TypeError, ValueError, ArithmeticError) as error:
-        raise BadRequest("this receipt", "lists numbers that are none", "Pass what outcome.receipt gave.") from error
+    except TypeError as error:
+        raise BadRequest("this receipt", "lists numbers that are none", _STEP) from error
+    for one in numbers:
+        texts = all(isinstance(value, str) for value in (one.text, one.value, one.unit))
+        places = all(isinstance(value, int) and not isinstance(value, bool) for value in (one.start, one.end, one.line))
+        if not (texts and places and len(one.value) <= VALUE_MAX and _VALUE.fullmatch(one.value)):
+            raise BadRequest("this receipt", "lists numbers that are none", _STEP)
     return numbers
 
 

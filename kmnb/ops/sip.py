@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -118,6 +117,7 @@ def _capped(answer: Slice, cap: int) -> Slice:
 def _completed(answer: Slice, name: str, asked: Mapping[str, Any], *, where: Source, feeding: Feeding) -> Slice:
     """Seal the cursor and add what only the driver knows."""
     from kmnb.core.numbers import find_numbers
+    from kmnb.core.proofs import sip_digest, text_digest
     from kmnb.ops._line_index import bound_to
 
     cursor = answer.cursor
@@ -126,7 +126,7 @@ def _completed(answer: Slice, name: str, asked: Mapping[str, Any], *, where: Sou
         "parameters": dict(asked),
         "key": where.info.key,
         "artifactDigest": where.info.digest,
-        "textDigest": "sha256:" + hashlib.sha256(answer.text.encode("utf-8", "replace")).hexdigest(),
+        "textDigest": text_digest(answer.text),
         # Small answers, as counts and statistics give, carry their numbers, so that the contract can quote them.
         "numbers": [asdict(one) for one in find_numbers(answer.text)] if len(answer.text) <= NUMBERS_TEXT_MAX else [],
     }
@@ -136,5 +136,5 @@ def _completed(answer: Slice, name: str, asked: Mapping[str, Any], *, where: Sou
         fetched_bytes=feeding.reader.fetched,
         scanned_bytes=feeding.scanned,
         notes=(*answer.notes, *feeding.notes),
-        receipt=receipt,
+        receipt=receipt | {"digest": sip_digest(receipt)},
     )

@@ -149,6 +149,9 @@ def run_kernel(job: Job, sockets: str) -> int:
     config.InteractiveShell.colors = "nocolor"
     app = IPKernelApp.instance(config=config)
     app.initialize([])  # type: ignore[no-untyped-call]
+    # ipykernel asks every program for colours; what a cell prints is kept as text, and its numbers are looked for.
+    for name in ("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"):
+        os.environ.pop(name, None)
     for stream in (sys.stdout, sys.stderr):
         flush_often(stream)
     leave_as_programs_do(app.kernel)
