@@ -130,7 +130,7 @@ class Receipt:
 
     def to_json(self) -> str:
         """Give the canonical JSON text, the digest included."""
-        return canonical(self.as_dict()).decode("utf-8")
+        return canonical(self.as_dict()).decode("utf-8", "surrogatepass")
 
     @classmethod
     def from_value(cls, value: Any) -> Receipt:
