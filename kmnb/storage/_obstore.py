@@ -18,7 +18,7 @@ import obstore
 
 from kmnb.errors import ArtifactNotFound, StoreError, StoreUnavailable
 from kmnb.storage._life import Life
-from kmnb.storage.backends._bucket_calls import RESEND_PAUSES, call
+from kmnb.storage.backends._bucket_calls import RESEND_PAUSES, call, is_forked
 from kmnb.storage.backends._bucket_errors import Misplaced, TryAgain
 from kmnb.storage.backends._bucket_upload import upload
 
@@ -91,13 +91,21 @@ class Bucket:
     Args:
         store: A store of obstore.
         name: How errors call it.
+        is_memory: Whether it is the memory of this process, which needs the library's threads for uploads only.
     """
 
-    def __init__(self, store: Any, name: str) -> None:
-        self._store, self.name, self.life = store, name, Life(name)
+    def __init__(self, store: Any, name: str, *, is_memory: bool = False) -> None:
+        self._store, self.name, self.life, self._is_memory = store, name, Life(name), is_memory
+
+    def _check(self, thing: str) -> None:
+        self.life.check()
+        if is_forked() and not self._is_memory:
+            reason = "the library of buckets was started before this process was forked, and works in the parent only"
+            step = "Start processes by 'spawn' or 'forkserver', or fork before the first store is opened"
+            raise StoreError(thing, reason, step, forked=True)
 
     async def _call(self, thing: str, work: Callable[[], T], **how: Any) -> T:
-        self.life.check()
+        self._check(thing)
         return await call(thing, work, **how)
 
     async def put(
@@ -144,7 +152,11 @@ class Bucket:
         attributes: Mapping[str, str] | None = None,
     ) -> None:
         """Store a stream in parts; what was sent is thrown away when it fails or is cancelled."""
-        self.life.check()
+        self._check(thing)
+        if is_forked():
+            data = b"".join([bytes(block) async for block in blocks])
+            await self.put(path, data, thing=thing, metadata=metadata, attributes=attributes)
+            return
         kept = {**(attributes or {}), _METADATA: metadata}
         await upload(self._store, path, blocks, thing=thing, attributes=kept)
 

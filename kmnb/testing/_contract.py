@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from kmnb.testing._contract_callers import CallerContract
 from kmnb.testing._contract_closing import ClosingContract
+from kmnb.testing._contract_forks import ForkContract
 from kmnb.testing._contract_keys import KeyContract
 from kmnb.testing._contract_machine import MachineContract
 from kmnb.testing._contract_processes import ProcessContract
@@ -26,6 +27,7 @@ class StoreContract(
     RecordContract,
     CallerContract,
     ClosingContract,
+    ForkContract,
     RaceContract,
     ProcessContract,
     MachineContract,

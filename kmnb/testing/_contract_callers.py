@@ -1,23 +1,20 @@
-"""What callers may do wrong: sources that end in odd ways, waits that are given up, forks in the middle."""
+"""What callers may do wrong: sources that end in odd ways, waits that are given up."""
 
 from __future__ import annotations
 
 import asyncio
 import concurrent.futures
 import gc
-import os
-import signal
 import threading
-import warnings
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 
 from kmnb._bridge import start
-from kmnb.errors import AlreadyExists, BadRequest, StoreError
+from kmnb.errors import AlreadyExists, BadRequest
 from kmnb.storage import Store
-from kmnb.testing._contract_base import MIB, ContractBase, content
+from kmnb.testing._contract_base import ContractBase
 
 SIGNALS = (
     GeneratorExit,
@@ -29,14 +26,10 @@ SIGNALS = (
 """Exceptions by which Python ends iterators, generators and tasks."""
 ENDS = (KeyboardInterrupt, SystemExit)
 """Exceptions that end a program, and so reach whoever called."""
-CHILD_SECONDS = 20
-"""How long a forked child may take; then the kernel ends it."""
-WRONG = 7
-"""Exit status of a child whose call raised the right error."""
 
 
 class CallerContract(ContractBase):
-    """Odd ends, cancelled waits, forks."""
+    """Odd ends, cancelled waits, sources that are not asked."""
 
     @pytest.fixture
     def loop_noise(self) -> Iterator[list[Any]]:
@@ -114,57 +107,6 @@ class CallerContract(ContractBase):
         gc.collect()
         assert loop_noise == []
 
-    def test_a_walk_that_was_begun_before_a_fork_is_an_error_in_the_child(self, store: Store) -> None:
-        """The child is told at once, for streams and listings; there it may begin anew; the parent goes on."""
-        data = content(9 * MIB)
-        for number in range(300):
-            store.put(f"l/{number}", b"1")
-        store.put("x", data)
-        stream, listing = store.stream("x"), store.list("l")
-        first = next(stream)
-        next(listing)
-        for walk in (stream, listing):
-            assert in_child(lambda walk=walk: next(walk)) == WRONG  # type: ignore[misc]
-        assert in_child(stream.close) == 0  # type: ignore[attr-defined]
-        assert b"".join([first, *stream]) == data
-        assert len(list(listing)) == 299
-
-    def test_an_async_walk_that_was_begun_before_a_fork_is_an_error_in_the_child(self, store: Store) -> None:
-        """It does not wait for a loop that is not there."""
-        data = content(9 * MIB)
-        store.put("x", data)
-
-        async def check() -> bytes:
-            walk = store.stream_async("x")
-            found = [await anext(walk)]
-            if not (child := forked_child()):
-                try:
-                    await anext(walk)
-                except BaseException as error:
-                    _end_child(error)
-                os._exit(0)
-            assert exit_status(child) == WRONG
-            return b"".join(found + [window async for window in walk])
-
-        assert asyncio.run(_bounded(check())) == data
-
-    def test_a_child_that_is_forked_by_a_source_does_not_go_on_with_the_put(
-        self, store: Store, capfd: pytest.CaptureFixture[str]
-    ) -> None:
-        """There is nobody who waits for it there: it says so and ends. The parent's put is whole."""
-        told: list[int] = []
-
-        def source() -> Iterator[bytes]:
-            yield b"1"
-            if child := forked_child():
-                told.append(exit_status(child))
-            yield b"2"
-
-        store.put("x", source())
-        assert told == [1]
-        assert "StoreError: put: process" in capfd.readouterr().err
-        assert b"".join(store.stream("x")) == b"12"
-
     @pytest.mark.parametrize("kind", ["iterator", "file", "async iterator"])
     def test_a_taken_key_is_told_before_the_source_is_read(self, store: Store, kind: str) -> None:
         """A create-only put of a taken key asks its source, which may be large or end never, for nothing."""
@@ -176,37 +118,6 @@ class CallerContract(ContractBase):
         assert b"".join(store.stream("x")) == b"there"
         store.put("y", _noting(kind, asked), create_only=True)
         assert b"".join(store.stream("y")) == b"12"
-
-
-def in_child(call: Callable[[], Any]) -> int:
-    """Run a call in a forked child; 0 when it returned, :data:`WRONG` when it raised the error of forks."""
-    child = forked_child()
-    if not child:
-        try:
-            call()
-        except BaseException as error:
-            _end_child(error)
-        os._exit(0)
-    return exit_status(child)
-
-
-def forked_child() -> int:
-    """Fork; the child, which is told 0, is ended by the kernel when it takes too long."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if not child:
-        signal.alarm(CHILD_SECONDS)
-    return child
-
-
-def exit_status(child: int) -> int:
-    """Wait for a child."""
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-def _end_child(error: BaseException) -> None:
-    os._exit(WRONG if isinstance(error, StoreError) and error.facts.get("forked") else 1)
 
 
 async def _bounded(work: Any) -> Any:

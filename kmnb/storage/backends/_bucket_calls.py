@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -17,6 +18,17 @@ RESEND_PAUSES = (0.1, 0.5)
 """Seconds before a request is sent again that may have been lost; whoever wrote knows its own bytes again."""
 RESEND_SECONDS = 10.0
 """Time after which nothing is sent again."""
+
+
+_started: set[int] = set()
+"""The process that first called the library, which then started its threads; a forked child has none of them."""
+
+
+def is_forked() -> bool:
+    """Tell whether the library's threads are another process's; a call that needs one would wait for ever."""
+    if not _started:
+        _started.add(os.getpid())
+    return os.getpid() not in _started
 
 
 async def call(

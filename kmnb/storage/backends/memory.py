@@ -44,7 +44,7 @@ class _Plugin:
         name = "/".join(filter(None, (parts.host, parts.path)))
         with _lock:
             store = _shared.setdefault(name, MemoryStore()) if name else MemoryStore()
-        bucket = Bucket(store, f"memory://{name}")
+        bucket = Bucket(store, f"memory://{name}", is_memory=True)
         return BucketBackend(bucket, "", metadata_bytes=METADATA_BYTES, capabilities=frozenset({Capability.RANGE}))
 
 

@@ -20,6 +20,7 @@ class TestFile(StoreContract):
 
 class TestS3(StoreContract):
     scheme = "s3"
+    works_in_forked_child = False
     many = 200
     machine_examples = 4
     processes = 6
@@ -28,6 +29,7 @@ class TestS3(StoreContract):
 
 class TestGoogle(StoreContract):
     scheme = "gs"
+    works_in_forked_child = False
     machine_examples = 4
     processes = 6
     kills = 3
@@ -35,6 +37,7 @@ class TestGoogle(StoreContract):
 
 class TestAzure(StoreContract):
     scheme = "az"
+    works_in_forked_child = False
     many = 200
     machine_examples = 4
     processes = 6
