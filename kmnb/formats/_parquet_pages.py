@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kmnb.core.bounds import KIB
@@ -13,7 +14,7 @@ HEADER_BYTES = 4 * KIB
 STATISTICS_MAX = 50_000
 """Most column chunks whose statistics are added up."""
 _COALESCE_BYTES = 16 * KIB
-_INTEGERS, _STRUCT = (4, 5, 6), 12
+_TRUTHS, _INTEGERS, _STRUCT = (1, 2), (4, 5, 6), 12
 _SIZE, _HEADERS = 3, (5, 8)
 
 
@@ -26,6 +27,10 @@ class Chunk(NamedTuple):
     """Where its first page of data begins."""
     end: int
     """Where it ends."""
+    kind: str
+    """Physical type of its values."""
+    codec: str
+    """How its pages are compressed."""
 
 
 def chunks_of(metadata: Any, group: int, names: Sequence[str]) -> list[Chunk]:
@@ -36,7 +41,8 @@ def chunks_of(metadata: Any, group: int, names: Sequence[str]) -> list[Chunk]:
         if chunk.path_in_schema.partition(".")[0] in names or chunk.path_in_schema in names:
             page = chunk.data_page_offset
             start = min(page, chunk.dictionary_page_offset or page)
-            found.append(Chunk(start, page, start + chunk.total_compressed_size))
+            end = start + chunk.total_compressed_size
+            found.append(Chunk(start, page, end, chunk.physical_type, chunk.compression))
     return sorted(found)
 
 
@@ -72,8 +78,28 @@ def joined(spans: Sequence[tuple[int, int]], gap: int = _COALESCE_BYTES) -> list
     return needs
 
 
+class Fields(NamedTuple):
+    """A page header, which is Thrift in its compact form, as far as whole numbers and structs of them go."""
+
+    numbers: dict[int, int]
+    """Whole numbers by the number of their field."""
+    structs: dict[int, dict[int, int]]
+    """The same of its structs."""
+    size: int
+    """Length of the header."""
+
+    @classmethod
+    def read(cls, data: bytes) -> Fields | None:
+        """Read the header that data begins with; it is untrusted. None where that cannot be read."""
+        found = cls({}, {}, 0)
+        try:
+            return found._replace(size=_fields(data, 0, numbers=found.numbers, structs=found.structs))
+        except (IndexError, ValueError):
+            return None
+
+
 def first_page(header: bytes) -> tuple[int, int] | None:
-    """Read the beginning of a page's header, which is Thrift in its compact form.
+    """Read the beginning of a page's header.
 
     Args:
         header: Its first bytes; untrusted.
@@ -82,19 +108,59 @@ def first_page(header: bytes) -> tuple[int, int] | None:
         The page's stored size without the header, and the number of its values; None where that cannot be read.
     """
     numbers: dict[int, int] = {}
-    at = field = 0
-    try:
-        while True:
-            delta, kind = header[at] >> 4, header[at] & 15
-            at, field = at + 1, field + delta
-            if kind == _STRUCT and field in _HEADERS and header[at] == 0x15:
-                # The number of values comes first in both kinds of header.
-                return numbers[_SIZE], _number(header, at + 1)[0]
-            if not delta or kind not in _INTEGERS:
-                return None
-            numbers[field], at = _number(header, at)
-    except (IndexError, KeyError):
-        return None
+    structs: dict[int, dict[int, int]] = {}
+    with contextlib.suppress(IndexError, ValueError):
+        # Statistics that follow may be longer than what is at hand; the number of values comes first.
+        _fields(header, 0, numbers=numbers, structs=structs)
+    counts = [structs[field][1] for field in _HEADERS if 1 in structs.get(field, {})]
+    return (numbers[_SIZE], counts[0]) if counts and _SIZE in numbers else None
+
+
+def _fields(data: bytes, at: int, *, numbers: dict[int, int], structs: dict[int, dict[int, int]] | None) -> int:
+    """Read fields up to the end of a struct; gives the place behind it."""
+    field = 0
+    while data[at]:
+        delta, kind = data[at] >> 4, data[at] & 15
+        at, field = at + 1, field + delta
+        if kind in _INTEGERS:
+            numbers[field], at = _number(data, at)
+        elif kind == _STRUCT and structs is not None:
+            at = _fields(data, at, numbers=structs.setdefault(field, {}), structs=None)
+        elif kind not in _TRUTHS:
+            raise ValueError(kind)
+        if not delta:
+            raise ValueError(field)
+    return at + 1
+
+
+def written_header(kind: int, unpacked: int, packed: int, *, structs: Mapping[int, Mapping[int, int]]) -> bytes:
+    """Write a page header.
+
+    Args:
+        kind: Type of the page.
+        unpacked: Its size in bytes once it is decompressed.
+        packed: Its stored size.
+        structs: Whole numbers of its structs, by fields in ascending order.
+    """
+    header = _written({1: kind, 2: unpacked, _SIZE: packed})
+    last = _SIZE
+    for field, numbers in structs.items():
+        header += bytes([(field - last) << 4 | _STRUCT]) + _written(numbers) + b"\0"
+        last = field
+    return header + b"\0"
+
+
+def _written(numbers: Mapping[int, int]) -> bytes:
+    out, last = bytearray(), 0
+    for field, value in numbers.items():
+        out.append((field - last) << 4 | _INTEGERS[1])
+        rest = value << 1
+        while rest > 127:
+            out.append(rest & 127 | 128)
+            rest >>= 7
+        out.append(rest)
+        last = field
+    return bytes(out)
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from kmnb.core.bounds import KIB, MIB
 from kmnb.core.records import Need, Scan
 from kmnb.errors import BoundExceeded, KmnbError
 from kmnb.formats._arrow import ROWS_AT_ONCE, Batches, arrow, columns_named, damaged, within
+from kmnb.formats._parquet_dictionary import BEGINNING_BYTES, can_be_cut, cut_dictionary
 from kmnb.formats._parquet_pages import HEADER_BYTES, Chunk, chunks_of, first_page, joined
 from kmnb.formats._sparse import SparseFile, fetching, reading
 
@@ -90,8 +91,22 @@ class _Group:
 
     def first_rows(self) -> Generator[Need, bytes | None, Any]:
         """Give the rows that the first pages hold; whoever wants no more has read no more."""
-        rows = yield from self._first_pages()
-        return (yield from reading(self.file, lambda: next(self._walk(self.names, rows))))
+        rows, is_cut = yield from self._first_pages(cuts=True)
+        if is_cut:
+            try:
+                return (yield from reading(self.file, lambda: self._first_batch(rows)))
+            except KmnbError:
+                raise
+            except Exception:
+                # The rows use values of a dictionary that lie further back, or a page is damaged.
+                self.file.forget()
+            rows, _ = yield from self._first_pages(cuts=False)
+        return (yield from reading(self.file, lambda: self._first_batch(rows)))
+
+    def _first_batch(self, rows: int) -> Any:
+        batch = next(self._walk(self.names, rows))
+        batch.validate(full=True)
+        return batch
 
     def rest(self, left: int, batches: Batches) -> Scan:
         """Give the rows from a place in the group on."""
@@ -135,10 +150,18 @@ class _Group:
         for need in needs:
             yield from fetching(self.file, need)
 
-    def _first_pages(self) -> Generator[Need, bytes | None, int]:
-        """Ask for the dictionary and the first page of each chunk; gives the rows that these hold of every column."""
+    def _first_pages(self, *, cuts: bool) -> Generator[Need, bytes | None, tuple[int, bool]]:
+        """Ask for the dictionary and the first page of each chunk; gives the rows that these hold of every column.
+
+        Args:
+            cuts: Whether only the beginning of large dictionaries is asked for; the answer tells whether that was so.
+        """
         rows, spans, file = FIRST_ROWS, [], self.file
-        yield from self._bounded(joined([(one.start, min(one.end, one.page + HEADER_BYTES)) for one in self.chunks]))
+        large = [one for one in self.chunks if cuts and can_be_cut(one)]
+        first = [(one.start, one.start + BEGINNING_BYTES) for one in large]
+        for one in self.chunks:
+            first.append((one.page if one in large else one.start, min(one.end, one.page + HEADER_BYTES)))
+        yield from self._bounded(joined(sorted(first)))
         for one in self.chunks:
             file.seek(one.page)
             told = first_page(file.read(min(HEADER_BYTES, one.end - one.page)))
@@ -149,4 +172,12 @@ class _Group:
             if begun < end:
                 spans.append((begun, end))
         yield from self._bounded(joined(spans))
-        return rows
+        is_cut = False
+        for one in large:
+            file.seek(one.start)
+            if (page := cut_dictionary(file.read(BEGINNING_BYTES), one)) is not None:
+                file.fill(one.start, page)
+                is_cut = True
+            else:
+                yield from self._bounded([Need(one.start + BEGINNING_BYTES, one.page)])
+        return rows, is_cut

@@ -76,11 +76,15 @@ class SparseFile(io.RawIOBase):
         parts: list[bytes] = []
         while start < end:
             place = bisect_right(self._starts, start) - 1
-            offset = start - self._starts[place] if place >= 0 else 0
-            if place < 0 or offset >= len(self._pieces[place]):
+            # What begins last counts, and what is below it behind its end.
+            border = min(end, self._starts[place + 1]) if place + 1 < len(self._starts) else end
+            while place >= 0 and start - self._starts[place] >= len(self._pieces[place]):
+                place -= 1
+            if place < 0:
                 self.wanted = self._hole(start, end)
                 raise Hole
-            parts.append(self._pieces[place][offset : offset + end - start])
+            offset = start - self._starts[place]
+            parts.append(self._pieces[place][offset : offset + border - start])
             start += len(parts[-1])
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
