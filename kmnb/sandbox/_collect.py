@@ -14,6 +14,8 @@ DEPTH_MAX = 16
 """Deepest folder below the output folder that is looked into."""
 COLLECTED_MAX = 1000
 """Most files that are taken."""
+LOOKED_MAX = 20_000
+"""Most entries of all folders that are looked at."""
 NOTES_MAX = 20
 """Most remarks."""
 _BLOCK = 1 << 20
@@ -45,7 +47,8 @@ def collect(
     """
     collector = _Collector(limits.disk_bytes, {} if taken is None else taken, alive)
     collector.look(os.dup(source), target, "")
-    return tuple(collector.notes[:NOTES_MAX])
+    notes, more = collector.notes, len(collector.notes) - NOTES_MAX
+    return (*notes[: NOTES_MAX - 1], f"{more + 1} more were not taken") if more > 0 else tuple(notes)
 
 
 @dataclass(slots=True)
@@ -54,12 +57,17 @@ class _Collector:
     taken: Taken
     alive: bool
     count: int = 0
+    looked: int = 0
     notes: list[str] = field(default_factory=list)
 
     def look(self, folder: int, target: Path, above: str) -> None:
         """Take the files of an open folder and of those below it, then close it."""
         try:
             for name in sorted(os.listdir(folder)):
+                if self.looked >= LOOKED_MAX:
+                    self.notes.append(f"{ascii(name)[:100]} was not looked at, nor what comes after it: too many")
+                    return
+                self.looked += 1
                 try:
                     self._take(name, folder, target, above=above)
                 except OSError as error:

@@ -63,7 +63,7 @@ def test_the_recorded_page_names_every_probe_in_every_place() -> None:
     held: dict[str, list[object]] = {probe: ["ok"] for probe in probes}
     other: dict[str, list[object]] = {"FS-13": ["FAILED", "x"], "FS-19": ["SKIPPED", "not claimed: fs_hidden"]}
     made = page({"root-ns": held, "restricted-any-landlock1": other})
-    assert "| root ns | 77 | 0 | 0 |\n| landlock 1 | 0 | 1 | 1 |" in made
+    assert "| root ns | 80 | 0 | 0 |\n| landlock 1 | 0 | 1 | 1 |" in made
     assert "| ✓ | ✗ |" in made
     assert "| ✓ | fs_hidden |" in made
     for text in (made, attack_table.PAGE.read_text("utf-8")):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import mmap
+import os
 from typing import Any
 
 import pytest
 
 from kmnb.errors import SandboxUnavailable
+from kmnb.sandbox._host import Host
 from kmnb.sandbox._limits import SMALLEST, Limits
+from kmnb.sandbox.inner import watch
 
 FLOOD = "import os\nwhile True: os.write(1, b'x' * 65536)"
 CASES = {
@@ -123,3 +127,48 @@ def test_an_empty_program_runs_under_the_smallest_limits(run: Any, name: str, la
     code = {"python": "import json, re, csv, decimal, subprocess; print(1)", "bash": "echo 1"}[language]
     outcome = run(code, language=language, limits={name: smallest})
     assert (outcome.stdout, outcome.exit_code) == ("1\n", 0), outcome.stderr
+
+
+HIDDEN = {
+    "shared": "import mmap, time\nm = mmap.mmap(-1, 300 << 20)\nfor i in range(300):\n m[i << 20] = 1\n"
+    " m.madvise(mmap.MADV_DONTNEED, i << 20, 1 << 20)\ntime.sleep(20)",
+    "zero": "import mmap, os, time\nm = mmap.mmap(os.open('/dev/zero', os.O_RDWR), 300 << 20)\ntime.sleep(20)",
+    "sockets": "import os, socket, time\nfor _ in range(9):\n if os.fork() == 0: break\n"
+    "kept = [socket.socketpair() for _ in range(100)]\ntime.sleep(20)",
+}
+
+
+@pytest.mark.parametrize("where", HIDDEN)
+def test_memory_that_no_process_shows_is_bounded(run: Any, where: str) -> None:
+    outcome = run(HIDDEN[where], limits={"memory_bytes": 200 << 20}, timeout_seconds=15)
+    assert (outcome.reason, outcome.reason_by, outcome.exit_code) == ("memory", "supervisor", -9), outcome.stderr
+
+
+def test_few_sockets_and_a_small_shared_mapping_are_no_excess(run: Any) -> None:
+    code = "import mmap, socket, time\nm = mmap.mmap(-1, 50 << 20)\np = [socket.socketpair() for _ in range(50)]\n"
+    assert run(code + "time.sleep(0.4)", limits={"memory_bytes": 200 << 20}).ok
+
+
+def test_the_buffers_of_a_socket_cannot_be_made_larger(run: Any) -> None:
+    code = (
+        "import socket\na, b = socket.socketpair()\nbefore = a.getsockopt(1, socket.SO_SNDBUF)\n"
+        "a.setsockopt(1, socket.SO_SNDBUF, 1 << 22)\nprint(a.getsockopt(1, socket.SO_SNDBUF) == before)"
+    )
+    assert run(code).stdout == "True\n"
+
+
+def test_files_without_content_in_shared_memory_are_bounded(run: Any, host: Host) -> None:
+    code = "import os\nfor i in range(5000): os.close(os.open(f'/dev/shm/{i}', os.O_CREAT | os.O_WRONLY))"
+    assert ("No space" if "ns" in host.engines else "Permission denied") in run(code).stderr
+
+
+def test_mappings_that_cannot_be_looked_at_count_by_their_address_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: str, *arguments: Any, **options: Any) -> Any:
+        if str(path).endswith("/maps"):
+            raise PermissionError
+        return open(path, *arguments, **options)
+
+    monkeypatch.setattr(watch, "open", refuse, raising=False)
+    before = watch._shared_bytes([os.getpid()])
+    with mmap.mmap(-1, 300 << 20):
+        assert watch._shared_bytes([os.getpid()]) - before >= (300 << 20) - (before == 0) * watch.PROGRAM_BYTES

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from kmnb.sandbox.inner import removals
 from kmnb.sandbox.inner.records import field, record
+from kmnb.sandbox.inner.removals import Removals
 
 HEAVY = {"dataclasses", "typing", "inspect", "tempfile", "random", "threading", "pathlib", "importlib.metadata"}
 SHOW = """
@@ -78,3 +80,40 @@ def test_a_record_is_made_as_a_dataclass_is() -> None:
 def test_a_record_takes_no_other_fields(given: tuple[tuple[object, ...], dict[str, object]]) -> None:
     with pytest.raises(TypeError, match="Example"):
         Example(*given[0], **given[1])  # type: ignore[arg-type]
+
+
+def test_a_folder_that_takes_long_to_remove_is_left_to_a_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "run"
+    (folder / "a" / "b").mkdir(parents=True)
+    monkeypatch.setattr(removals, "OWN_SECONDS", -1.0)
+    shed: list[int] = []
+    told: list[object] = []
+    mine = Removals(lambda: shed.append(1), told.append)
+    mine.expected.add(str(folder))
+    mine.remove(str(folder), {"op": "released"})
+    assert (told, mine.expected, len(mine.due())) == ([], set(), 1)
+    (child,) = mine._under_way
+    pid, status = os.waitpid(child, 0)
+    mine.ended(pid)
+    assert (told, status, shed, folder.exists()) == ([{"op": "released"}], 0, [], False)
+
+
+def test_the_server_does_not_wait_for_a_folder_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "run" / "a").mkdir(parents=True)
+    monkeypatch.setattr(removals, "OWN_SECONDS", -1.0)
+    monkeypatch.setattr(removals, "TOLD_SECONDS", -1.0)
+    told: list[object] = []
+    mine = Removals(lambda: None, told.append)
+    mine.expected.add(str(tmp_path / "run"))
+    mine.remove(str(tmp_path / "run"), {"op": "ended"})
+    (child,) = mine._under_way
+    mine.look()
+    assert told == [{"op": "ended"}]
+    os.waitpid(child, 0)
+    assert not (tmp_path / "run").exists()
+
+
+def test_only_folders_of_runs_are_removed(tmp_path: Path) -> None:
+    told: list[object] = []
+    Removals(lambda: None, told.append).remove(str(tmp_path), {"op": "released"})
+    assert (told, tmp_path.exists()) == ([{"op": "released"}], True)

@@ -106,11 +106,20 @@ CLONE_PARENT = 0x8000
 TERMINAL_QUESTIONS = (0x5401, 0x802C542A, 0x5413, 0x540F, 0x541B, 0x5421, 0x5450, 0x5451)
 """TCGETS, TCGETS2, TIOCGWINSZ, TIOCGPGRP, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX."""
 
+WATCHING = (1024, 1026)
+"""F_SETLEASE and F_NOTIFY, commands of fcntl."""
+SIGNALLING = (8, 10, 15)
+"""F_SETOWN, F_SETSIG and F_SETOWN_EX: the kernel would send the signal for the program."""
+
 ARGUMENTS = {
     # A child of the server instead of its own (CLONE_PARENT) would be left as a zombie.
     "clone": Rule((Condition(0, NEW_NAMESPACES | CLONE_PARENT, 0, False, EPERM),), ALLOW),
     # All other requests: typing for others (TIOCSTI), attributes of files, owners of signals, device control.
     "ioctl": _unless(1, TERMINAL_QUESTIONS, ENOTTY),
+    # F_SETLEASE would hold up whoever opens an artifact, F_NOTIFY would tell what others do in the system's folders.
+    "fcntl": Rule(tuple(Condition(1, 0xFFFFFFFF, command, True, EPERM) for command in WATCHING), ALLOW),
+    # Larger buffers of sockets are memory that belongs to no process; SO_SNDBUF, SO_RCVBUF and both FORCE.
+    "setsockopt": Rule(tuple(Condition(2, 0xFFFFFFFF, option, True, PRETEND) for option in (7, 8, 32, 33)), ALLOW),
     # Whoever clears it would outlive a spawner that was killed.
     "prctl": Rule((Condition(0, 0xFFFFFFFF, 1, True, EPERM),), ALLOW),
     # Only the caller's own process: same-user processes outside could be crippled without a signal.
@@ -144,6 +153,8 @@ PAIRS = {
 """Two ends in one hand."""
 
 UNCONTAINED = {
+    # A descriptor of any process of the machine tells when that one ends.
+    **_all("pidfd_open pidfd_send_signal", EPERM),
     # Nobody can leave the process group, so that one killpg ends them all.
     **_all("setsid setpgid", EPERM),
     # Landlock leaves metadata open. These answers let cp -p, touch and tar work in the own folder all the same.
@@ -157,9 +168,8 @@ SIGNALS_KEPT_FROM = 6
 """Landlock's version from which it keeps signals inside."""
 OLD_SIGNALS = {
     # To the own group (0), and the leader to itself: a filter cannot know other members.
-    **_all("tkill rt_sigqueueinfo pidfd_open pidfd_send_signal", EPERM),
-    # F_SETOWN, F_SETSIG, F_SETOWN_EX: the kernel would send the signal for the program.
-    "fcntl": Rule(tuple(Condition(1, 0xFFFFFFFF, command, True, EPERM) for command in (8, 10, 15)), ALLOW),
+    **_all("tkill rt_sigqueueinfo", EPERM),
+    "fcntl": Rule(tuple(Condition(1, 0xFFFFFFFF, one, True, EPERM) for one in (*WATCHING, *SIGNALLING)), ALLOW),
 }
 """Refused where Landlock is too old to keep signals inside (before version 6)."""
 OLD_TRUNCATION = {

@@ -7,8 +7,10 @@ first moved to the top, so that no path grows; symbolic links are removed, never
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import stat
+import time
 
 TEMPORARY = ("/tmp", "/var/tmp", "/usr/tmp")
 """Where folders are made when nobody names a place."""
@@ -28,14 +30,15 @@ def make_folder(prefix: str, parent: str | None = None) -> str:
     return path
 
 
-def remove_folder(path: str) -> bool:
+def remove_folder(path: str, *, until: float = math.inf) -> bool | None:
     """Remove a folder with all that it holds; nobody else may be changing it.
 
     Args:
         path: The folder; one that is not there is fine.
+        until: When to stop in the middle, by the monotonic clock.
 
     Returns:
-        Whether it is gone.
+        Whether it is gone; None when there was no more time.
     """
     try:
         top = _open(path, None)
@@ -44,16 +47,18 @@ def remove_folder(path: str) -> bool:
     except OSError:
         return False
     try:
-        waiting = _empty(top, top)
+        waiting = _empty(top, top, until)
         while waiting:
             name = waiting.pop()
             inner = _open(name, top)
             try:
-                waiting += _empty(inner, top)
+                waiting += _empty(inner, top, until)
             finally:
                 os.close(inner)
             os.rmdir(name, dir_fd=top)
         os.rmdir(path)
+    except TimeoutError:
+        return None
     except OSError:
         return False
     finally:
@@ -61,10 +66,12 @@ def remove_folder(path: str) -> bool:
     return True
 
 
-def _empty(folder: int, top: int) -> list[str]:
+def _empty(folder: int, top: int, until: float) -> list[str]:
     """Remove the files of a folder and move its folders to the top; give their names there."""
     found = []
     for name in os.listdir(folder):
+        if time.monotonic() > until:
+            raise TimeoutError
         if not stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode):
             os.unlink(name, dir_fd=folder)
             continue

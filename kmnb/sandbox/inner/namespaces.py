@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 HOME, ARTIFACTS, OUTPUT, KERNEL = "/sandbox", "/artifacts", "/sandbox/out", "/sandbox-kernel"
-SHARED_MEMORY_MIB, ROOT_MIB = 16, 4
+SHARED_MEMORY_MIB, SHARED_MEMORY_FILES, ROOT_MIB = 16, 1024, 4
 LOCKED = linux.RDONLY | linux.NOSUID | linux.NODEV
 _OUTSIDE = os.getuid(), os.getgid()
 """Who the spawner is; inside, before the map is written, nobody has a number."""
@@ -130,9 +130,11 @@ def _finish_root(job: Job, user: int | None) -> None:
     identity = os.getuid() if user is None else user
     owner = f"mode=0700,uid={identity},gid={identity if user is not None else os.getgid()}"
     size = f"size={job.limits['disk_bytes']},nr_inodes={job.limits['files']}"
+    # Files without content are memory too.
+    shared = f"size={SHARED_MEMORY_MIB}m,nr_inodes={SHARED_MEMORY_FILES}"
     flags = linux.NOSUID | linux.NODEV
     linux.mount("tmpfs", HOME, kind="tmpfs", flags=flags, data=f"{size},{owner}")
-    linux.mount("tmpfs", "/dev/shm", kind="tmpfs", flags=flags, data=f"size={SHARED_MEMORY_MIB}m,{owner}")
+    linux.mount("tmpfs", "/dev/shm", kind="tmpfs", flags=flags, data=f"{shared},{owner}")
     for path, text in (("/etc/passwd", f"sandbox:x:{identity}:{identity}::{HOME}:/bin/sh\n"),
                        ("/etc/group", f"sandbox:x:{identity}:\n")):  # fmt: skip
         _write(path, text)

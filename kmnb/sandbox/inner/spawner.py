@@ -15,7 +15,7 @@ import socket
 import time
 
 from kmnb.sandbox.inner import messages, watch
-from kmnb.sandbox.inner.folders import remove_folder
+from kmnb.sandbox.inner.removals import Removals
 from kmnb.sandbox.inner.run import Become, Engine, Run
 from kmnb.sandbox.inner.users import Users
 
@@ -42,7 +42,7 @@ class Spawner:
         self.runs: list[Run] = []
         self.spare: Run | None = None
         self.open = True
-        self.unreleased: set[str] = set()
+        self.removals = Removals(self._shed, self._tell)
         self._next_look = 0.0
         self._server: int | None = None
         with contextlib.suppress(OSError):
@@ -78,8 +78,7 @@ class Spawner:
         limit = time.monotonic() + LEFTOVER_SECONDS
         while self.runs and time.monotonic() < limit:
             self.step()
-        for folder in self.unreleased:
-            remove_folder(folder)
+        self.removals.finish()
 
     def step(self) -> None:
         """Wait for something to happen, and deal with all that did."""
@@ -108,11 +107,10 @@ class Spawner:
 
     def _patience(self) -> float:
         """Seconds until something has to be looked at again; ends of processes wake by themselves."""
-        if not self.runs:
-            return 60.0
-        now = time.monotonic()
-        due = [self._next_look, *(run.deadline() for run in self.runs if run.ended_at is None)]
-        return max(0.0, min(due) - now)
+        due = [*self.removals.due(), *(run.deadline() for run in self.runs if run.ended_at is None)]
+        if self.runs:
+            due.append(self._next_look)
+        return max(0.0, min(due) - time.monotonic()) if due else 60.0
 
     # ---- workers
 
@@ -133,11 +131,7 @@ class Spawner:
 
     def _live(self, sock: socket.socket, user: int | None) -> None:
         """The life of a worker, in the child."""
-        signal.set_wakeup_fd(-1)
-        for one in (signal.SIGCHLD, signal.SIGTERM):
-            signal.signal(one, signal.SIG_DFL)
-        for other in (self.control, self._wake, self._wake_end, *(run.sock for run in self._all())):
-            other.close()
+        self._shed()
         try:
             self.engine.work(sock, user)
         except BaseException as error:
@@ -147,6 +141,14 @@ class Spawner:
             except OSError:  # the program's own streams are in place already
                 os.write(2, f"the sandbox could not start it: {told}\n".encode())
         os._exit(70)
+
+    def _shed(self) -> None:
+        """Let go of what is the spawner's alone, in a child."""
+        signal.set_wakeup_fd(-1)
+        for one in (signal.SIGCHLD, signal.SIGTERM):
+            signal.signal(one, signal.SIG_DFL)
+        for other in (self.control, self._wake, self._wake_end, *(run.sock for run in self._all())):
+            other.close()
 
     def _hear(self, run: Run) -> None:
         """Take what a worker has to say."""
@@ -188,11 +190,13 @@ class Spawner:
                 run.ended_at = run.ended_at or time.monotonic()
                 run.gone = True
             _, status, used = os.wait4(ended.si_pid, 0)
+            self.removals.ended(ended.si_pid)
             if run is not None and run.status is None:
                 run.status, run.cpu = os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime
 
     def _judge(self) -> None:
         """End what has passed a limit, and see off what has ended."""
+        self.removals.look()
         now = time.monotonic()
         for run in self.runs:
             if run.ended_at is None and now >= run.deadline():
@@ -223,18 +227,16 @@ class Spawner:
 
     def _see_off(self, run: Run) -> None:
         """Report a run that has ended; its folder goes first, or when the server has taken the output."""
+        told = run.told()
         if run.folder is not None:
-            self.unreleased.add(run.folder)
-            if run.output is None:
-                self._release(run.folder)
-        self._tell(run.told(), [run.output] if run.output is not None else [])
+            self.removals.expected.add(run.folder)
+        if run.folder is None or run.output is not None:
+            self._tell(told, [run.output] if run.output is not None else [])
+        else:
+            self.removals.remove(run.folder, told)
         self.runs.remove(run)
         self.users.give_back(run.user)
         run.close()
-
-    def _release(self, folder: str) -> None:
-        if folder in self.unreleased and remove_folder(folder):
-            self.unreleased.discard(folder)
 
     # ---- the server
 
@@ -254,8 +256,7 @@ class Spawner:
         if message["op"] == "run":
             self._start(message, descriptors)
         elif message["op"] == "release":
-            self._release(message["folder"])
-            self._tell({"op": "released", "id": message["id"]})
+            self.removals.remove(message["folder"], {"op": "released", "id": message["id"]})
         elif message["op"] == "output":
             found = [one.output for one in self.runs if one.number == message["of"] and one.output is not None]
             self._tell({"op": "output", "id": message["id"]}, found)

@@ -138,6 +138,7 @@ _NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "setpgid": (109, 154),
     "setpriority": (141, 140),
     "setsid": (112, 157),
+    "setsockopt": (54, 208),
     "settimeofday": (164, 170),
     "setxattr": (188, 5),
     "shmat": (30, 196),
