@@ -124,9 +124,18 @@ def _cell(value: Any, formula_safe: bool) -> str:
         return ""
     if not isinstance(value, str):
         return json_text(value)
-    if formula_safe and value[:1] in ("=", "+", "-", "@", "\t", "\r") and not _is_number(value):
+    if formula_safe and _begins_formula(value) and not _is_number(value):
         return f"'{value}"
     return value
+
+
+_FORMULA_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What begins a formula; in some languages the wide forms do, too."""
+
+
+def _begins_formula(text: str) -> bool:
+    # Some programs leave out what cannot be seen before they look.
+    return text[:1] in ("\t", "\r", "\n") or text.lstrip(" \t\r\n\xa0\ufeff\u200b").startswith(_FORMULA_SIGNS)
 
 
 def _is_number(text: str) -> bool:

@@ -6,7 +6,6 @@ leaves it open, a name ending after that.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import cast
 
@@ -15,10 +14,10 @@ from kmnb.core.records import FormatPlugin
 from kmnb.errors import KmnbError
 from kmnb.formats._decode import Decoder, find_codec
 from kmnb.formats._encoding import TRANSPARENT, find_mark, guess_encoding, has_signature, is_binary
+from kmnb.formats._sections import first_section
 
 HEAD_BYTES = 65_536
 """How much of the beginning detection looks at."""
-_SECTION = re.compile(rb"(?:\xef\xbb\xbf)?\[(?!null\]|true\]|false\])[A-Za-z_][\w.:/-]*\][ \t]*\r?\n")
 _MARKS = (
     (b"<!doctype html", "text/html"),
     (b"<html", "text/html"),
@@ -106,15 +105,9 @@ def detect(
     text_encoding = known or ("utf-8" if binary else guess_encoding(plain))
     text = b"".join(Decoder(None, text_encoding).feed(plain)) if text_encoding not in TRANSPARENT else plain
     text = text.removeprefix(b"\xef\xbb\xbf")
-    found = format_named(_best(without_section(text), given, (name or "").lower(), binary=binary))
+    found = format_named(_best(first_section(text)[0], given, (name or "").lower(), binary=binary))
     kind = media_type if given and media_type else content_type_of(found, text)
     return Detection(found.name, codec, None if binary else text_encoding, kind)
-
-
-def without_section(text: bytes) -> bytes:
-    """Take off a leading ``[tool]`` line as Kubemoot writes it."""
-    match = _SECTION.match(text)
-    return text[match.end() :] if match else text
 
 
 def content_type_of(found: FormatPlugin, text: bytes) -> str:

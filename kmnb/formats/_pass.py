@@ -9,9 +9,9 @@ from kmnb.errors import KmnbError
 from kmnb.formats._counters import Counter, make_counter
 from kmnb.formats._describe import describe
 from kmnb.formats._description import Description
-from kmnb.formats._detect import HEAD_BYTES, Detection, format_named, without_section
+from kmnb.formats._detect import HEAD_BYTES, Detection, format_named
 from kmnb.formats._encoding import AS_IS
-from kmnb.formats._sections import SectionFilter
+from kmnb.formats._sections import SectionFilter, first_section
 
 _TAIL_BYTES = 2048
 
@@ -99,7 +99,8 @@ class ContentPass:
 
     def _describe_head(self) -> tuple[Description, KmnbError | None]:
         try:
-            return describe(self.plugin, without_section(bytes(self.head)), whole=self.is_whole), None
+            text, is_over = first_section(bytes(self.head))
+            return describe(self.plugin, text, whole=self.is_whole or is_over), None
         except KmnbError as fault:
             return Description("records"), fault
 
@@ -125,7 +126,7 @@ class ContentPass:
         if self.plugin.kind == "binary":
             return
         if self._counter is None:
-            begin = without_section(bytes(self.head))
+            begin = first_section(bytes(self.head))[0]
             in_section = len(begin) < len(self.head)
             indexed = self.found.is_transparent
             self._counter = make_counter(self.plugin, begin, indexed=indexed, in_section=in_section)

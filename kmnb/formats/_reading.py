@@ -113,7 +113,9 @@ class ContentReader:
         self._sections = SectionFilter(self._dialect.section)
         to_documents = getattr(format_named(self.found.format), "documents", None)
         self._converter: Splitter | None = to_documents() if to_documents is not None else None
-        self._splitter: Splitter = self._split()
+        # What a named section is, only its own text can tell.
+        self._section_text = bytearray()
+        self._splitter: Splitter | None = self._split() if self._dialect.section is None else None
         return data
 
     def _split(self) -> Splitter:
@@ -130,8 +132,22 @@ class ContentReader:
     def records(self, block: bytes) -> Iterator[Batch]:
         """Take the next stored bytes and give the records that are complete by now."""
         for text in self.blocks(block):
-            if part := self._sections.feed(text):
-                yield self._splitter.feed(part)
+            yield from self._of_section(self._sections.feed(text))
+
+    def _of_section(self, part: bytes, *, last: bool = False) -> Iterator[Batch]:
+        if self._splitter is None:
+            self._section_text += part
+            if len(self._section_text) < HEAD_BYTES and not last:
+                return
+            assert self.found is not None
+            part = bytes(self._section_text)
+            own = detect(part[:HEAD_BYTES], encoding="utf-8").format
+            self.found = replace(self.found, format="csv" if self._structured and own == "text" else own)
+            self._splitter = self._split()
+        if part:
+            yield self._splitter.feed(part)
+        if last:
+            yield self._splitter.finish()
 
     @property
     def can_resume(self) -> bool:
@@ -149,8 +165,5 @@ class ContentReader:
     def last_records(self) -> Iterator[Batch]:
         """Give the records that are left at the end of the content."""
         for text in self.last_blocks():
-            if part := self._sections.feed(text):
-                yield self._splitter.feed(part)
-        if part := self._sections.finish():
-            yield self._splitter.feed(part)
-        yield self._splitter.finish()
+            yield from self._of_section(self._sections.feed(text))
+        yield from self._of_section(self._sections.finish(), last=True)

@@ -17,6 +17,19 @@ _SECTION_LINES = re.compile(rb"^(?:\xef\xbb\xbf)?" + _LINE + rb"$", re.MULTILINE
 _LINE_MAX = 4 * KIB
 
 
+def first_section(text: bytes) -> tuple[bytes, bool]:
+    """Give the first section of the beginning of a text, without the line that names it.
+
+    Returns:
+        Its text, and whether another section follows it; all of the text where it has no sections.
+    """
+    first, _, rest = text.partition(b"\n")
+    if not _FIRST_LINE.match(first):
+        return text, False
+    following = _SECTION_LINES.search(rest)
+    return (rest, False) if following is None else (rest[: following.start()], True)
+
+
 class SectionFilter:
     """Let the text of one section pass.
 

@@ -11,6 +11,7 @@ import json
 import re
 
 from kmnb.core.records import Batch, Dialect, Problem
+from kmnb.core.shape import PathTypes
 from kmnb.core.splitter import LineSplitter
 from kmnb.formats._counting import LineCounter
 from kmnb.formats._description import Description
@@ -160,12 +161,12 @@ class _Prometheus:
         samples = [json.loads(row) for batch in batches for row in batch.rows]
         names = list(dict.fromkeys(sample["__name__"] for sample in samples))
         labels = list(dict.fromkeys(key for sample in samples for key in sample if key not in _OWN))
-        columns = tuple(
-            {"name": name, "type": "text", "nullable": name in labels} for name in (*_OWN[:2], *labels[:60])
-        )
+        types = PathTypes()
+        for sample in samples:
+            types.add(sample)
         families = head[:cut].count(b"# TYPE ")
         shape = f"{families}{'' if whole else ' or more'} families · labels: {', '.join(labels[:40])}"
-        return Description("samples", "__name__", names[:50], columns, shape=shape)
+        return Description("samples", "__name__", names[:50], types.columns(), shape=shape)
 
 
 FORMAT = _Prometheus()

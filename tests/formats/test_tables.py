@@ -15,6 +15,7 @@ from kmnb.formats._inspect import inspect
 from kmnb.formats._yaml_counting import MarkCounter
 from kmnb.formats._yaml_reading import read_document
 from tests.formats.reading import cases, corpus, read
+from tests.sips.driving import sip_bytes
 
 PODS = "k8s/kubectl-get-pods-wide-labels.txt"
 
@@ -275,3 +276,13 @@ def test_yaml_is_told_from_text_with_colons() -> None:
     assert yaml.FORMAT.sniff(corpus("k8s/kubectl-describe-node.txt")) < 0.1
     assert yaml.FORMAT.sniff(b"2024-01-01: started\nerror: failed: badly: x\n") < 0.1
     assert yaml.FORMAT.sniff(b"kind: Pod\nmetadata:\n  name: a\n") > 0.1
+
+
+def test_the_stored_schema_of_samples_is_the_one_that_a_scan_gives() -> None:
+    content = b'# TYPE up gauge\nup{job="a",zone="x"} 1 1700000000\nup{job="b"} 0\n'
+    stored = sip_bytes(content, "schema", {}, indexed=True)
+    assert stored.values == sip_bytes(content, "schema", {}).values
+    assert [column["name"] for column in stored.values] == ["__name__", "job", "zone", "value", "timestamp"]
+    many = b"".join(b'x{l%d="1"} 1\n' % number for number in range(900))
+    cut = sip_bytes(many, "schema", {}, indexed=True)
+    assert (cut.complete, cut.total_is_lower_bound) == (False, True)

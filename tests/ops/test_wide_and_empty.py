@@ -116,3 +116,12 @@ def test_a_search_for_nothing_claims_no_total(ws: Any) -> None:
     assert (nothing.shown, nothing.total_is_lower_bound) == (0, True)
     counted = art.grep("a", max=0, count_all=True)
     assert (counted.total, counted.total_is_lower_bound) == (2, False)
+
+
+@pytest.mark.parametrize("before", ["", " ", "\ufeff", "\u200b", "\xa0"])
+@pytest.mark.parametrize("sign", ["=", "@", "+", "-", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
+def test_no_cell_of_an_export_begins_a_formula_however_it_is_written(ws: Any, sign: str, before: str) -> None:
+    cell = f"{before}{sign}cmd|' /C calc'!A0"
+    answer = ws.put(f"a;b\n{cell};-5\n1;+1e5\n", tool="formula").select("*", header=True, delimiter=";")
+    assert answer.to_csv().splitlines() == ["a,b", f"'{cell},-5", "1,+1e5"]
+    assert answer.to_csv(formula_safe=False).splitlines()[1] == f"{cell},-5"
