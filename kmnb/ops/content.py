@@ -7,12 +7,15 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Si
 from contextlib import aclosing
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from kmnb.core.arguments import as_text
 from kmnb.errors import BadRequest, clip
+from kmnb.storage._callers import SOURCE, from_caller
 from kmnb.storage._protocols import Source
-from kmnb.storage._source import blocks
+from kmnb.storage._source import blocks, items_of
+from kmnb.storage._threads import in_thread
 
 JSON_TYPE = "application/json"
 MEDIA_TYPE_MAX = 255
@@ -111,6 +114,9 @@ def _text(raw: bytes | None) -> str | None:
 
 
 async def _of_path(path: PathLike[str], media_type: str | None, inline_max_bytes: int) -> Content:
+    if not await in_thread(Path(path).is_file):
+        # A pipe gives its bytes once.
+        return await _of_stream(blocks(path), media_type, inline_max_bytes)
     start = await _first_bytes(blocks(path, inline_max_bytes + 1), inline_max_bytes + 1)
     small = start if len(start) <= inline_max_bytes else None
     return Content(path if small is None else small, media_type, _text(small))
@@ -158,8 +164,14 @@ def _stream(data: Any) -> AsyncIterator[Any]:
     raise BadRequest(f"data of type {type(data).__name__}", "cannot be stored as it is", way_out)
 
 
+def _read_some(file: Any) -> Any:
+    # In a generator some errors of the file would come out as others.
+    with from_caller(SOURCE):
+        return file.read(256 * 1024)
+
+
 def _read_all(file: Any) -> Iterator[bytes]:
-    while block := file.read(256 * 1024):
+    while block := _read_some(file):
         yield _encode(block) if isinstance(block, str) else block
 
 
@@ -169,5 +181,5 @@ def _encoded(items: Iterable[Any]) -> Iterator[Any]:
 
 
 async def _encoded_async(items: AsyncIterable[Any]) -> AsyncIterator[Any]:
-    async for item in items:
+    async for item in items_of(items):
         yield _encode(item) if isinstance(item, str) else item

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from kmnb.errors import BadRequest
 from kmnb.storage._protocols import Progress
 
+SOURCE = "the source of the data"
+"""What errors call the source."""
 _SIGNALS = (
     GeneratorExit,
     StopIteration,

@@ -12,7 +12,7 @@ from typing import BinaryIO, TypeAlias, TypeVar, cast
 
 from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.errors import BadRequest
-from kmnb.storage._callers import from_caller, tell
+from kmnb.storage._callers import SOURCE, from_caller, tell
 from kmnb.storage._digest import RunningDigest
 from kmnb.storage._protocols import Attributes, Progress, Source
 from kmnb.storage._threads import in_source
@@ -26,7 +26,6 @@ JOIN_FIRST_BYTES, JOIN_BYTES = 4096, 64 * 1024
 JOIN_SECONDS = 0.05
 """How long joining may keep what is there from being stored."""
 
-_SOURCE = "the source of the data"
 _STEP = "Give bytes, a path, a binary file, or an iterator of bytes; encode text first"
 
 
@@ -82,7 +81,7 @@ async def blocks(source: Source, size: int = WINDOW_BYTES) -> AsyncGenerator[Blo
         for block in _cut(source, size):
             yield block
     elif isinstance(source, AsyncIterable):
-        async for item in _items(source):
+        async for item in items_of(source):
             for block in _cut(item, size):
                 yield block
     else:
@@ -102,11 +101,16 @@ def _cut(item: object, size: int) -> Iterator[Block]:
         yield view[start : start + size]
 
 
-async def _items(source: AsyncIterable[T]) -> AsyncIterator[T]:
-    with from_caller(_SOURCE):
+async def items_of(source: AsyncIterable[T]) -> AsyncIterator[T]:
+    """Walk an async source of the caller.
+
+    Raises:
+        BadRequest: See :func:`~kmnb.storage._callers.from_caller`.
+    """
+    with from_caller(SOURCE):
         items = aiter(source)
     while True:
-        with from_caller(_SOURCE):
+        with from_caller(SOURCE):
             try:
                 item = await anext(items)
             except StopAsyncIteration:
@@ -128,7 +132,7 @@ async def _walk(source: object, size: int) -> AsyncGenerator[Block, None]:
         async for block in _read(cast("BinaryIO", source), size):
             yield block
     elif isinstance(source, Iterable) and not isinstance(source, str):
-        with from_caller(_SOURCE):
+        with from_caller(SOURCE):
             items = iter(source)
         async for block in _joined(items, size):
             yield block
@@ -146,7 +150,7 @@ async def _asked(call: Callable[[], T]) -> T:
     """Ask a source, which may wait for ever: a cancelled put does not wait with it."""
 
     def guarded() -> T:
-        with from_caller(_SOURCE):
+        with from_caller(SOURCE):
             return call()
 
     return await in_source(guarded)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import io
 import json
+import os
+import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -274,3 +277,69 @@ def test_what_no_parser_can_take_is_stored_and_read_all_the_same(ws: Workspace, 
     assert ws.get(spill.artifact.key).head(1, max_bytes=1000).values[0][:50] == text[:50]
     with pytest.raises(KmnbError, match="nested too deeply"):
         spill.artifact.jmespath("@")
+
+
+class Raising:
+    """A source of each kind that gives one piece and then raises."""
+
+    def __init__(self, error: type[BaseException]) -> None:
+        self.pieces, self.error = [b"1"], error
+
+    def piece(self, size: int = 0) -> bytes:
+        if self.pieces:
+            return self.pieces.pop()
+        raise self.error
+
+
+class RaisingFile(Raising):
+    read = Raising.piece
+
+
+class RaisingIterator(Raising):
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    __next__ = Raising.piece
+
+
+class RaisingAsync(Raising):
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        return self.piece()
+
+
+@pytest.mark.parametrize("verb", ["spill", "put", "save"])
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        (RaisingFile, StopIteration),
+        (RaisingFile, GeneratorExit),
+        (RaisingFile, asyncio.CancelledError),
+        (RaisingIterator, GeneratorExit),
+        (RaisingIterator, StopAsyncIteration),
+        (RaisingAsync, GeneratorExit),
+        (RaisingAsync, asyncio.CancelledError),
+    ],
+)
+def test_a_signal_of_python_that_a_source_raises_is_told(ws: Workspace, verb: str, kind: Any, error: Any) -> None:
+    calls = {
+        "spill": lambda data: ws.spill(data, tool="t"),
+        "put": lambda data: ws.put(data, tool="t"),
+        "save": lambda data: ws.save("x.bin", data),
+    }
+    with pytest.raises(BadRequest, match=error.__name__):
+        calls[verb](kind(error))
+    assert ws.put(b"after", tool="t").size == 5
+
+
+@pytest.mark.parametrize("size", [10, 100_000])
+def test_a_pipe_is_stored_by_its_path(ws: Workspace, tmp_path: Path, size: int) -> None:
+    pipe, data = tmp_path / "pipe", b"0123456789" * (size // 10)
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(data,))
+    writer.start()
+    art = ws.put(pipe, tool="t")
+    writer.join(10)
+    assert art.read(0, size + 1) == data
