@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import queue
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
@@ -30,63 +30,94 @@ ABANDONED_MAX = 500
 so each keeps one until it goes on; with so many of them a further source is refused instead of waiting for ever."""
 
 
+class _Answer:
+    """What a call gives, handed to the loop that waits for it.
+
+    A future of asyncio that is chained to one of ``concurrent.futures`` does the same and costs twice as much.
+    """
+
+    __slots__ = ("_loop", "waiter")
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.waiter: asyncio.Future[Any] = self._loop.create_future()
+
+    def set_running_or_notify_cancel(self) -> bool:
+        """Tell whether anybody still waits."""
+        return not self.waiter.cancelled()
+
+    def set_result(self, result: Any) -> None:
+        """End the waiting; called in the thread."""
+        self._tell(result, None)
+
+    def set_exception(self, error: BaseException) -> None:
+        """End the waiting with an error; called in the thread."""
+        self._tell(None, error)
+
+    def _tell(self, result: Any, error: BaseException | None) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop may be gone when the interpreter ends
+            self._loop.call_soon_threadsafe(self._end, result, error)
+
+    def _end(self, result: Any, error: BaseException | None) -> None:
+        if self.waiter.done():
+            return
+        if error is None:
+            self.waiter.set_result(result)
+        elif isinstance(error, StopIteration):  # which no future takes
+            self.waiter.set_exception(RuntimeError("a call raised StopIteration"))
+        else:
+            self.waiter.set_exception(error)
+
+
 class _Pool:
     def __init__(self, most: int) -> None:
         self.most, self.pid = most, os.getpid()
-        self.ready = threading.Condition()
-        self.calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
-        self.threads = self.idle = self.abandoned = 0
+        self.calls: queue.SimpleQueue[tuple[Callable[[], Any], _Answer | Future[Any]]] = queue.SimpleQueue()
+        self.lock = threading.Lock()
+        self.threads = self.abandoned = 0
+        self.free = 0
+        # Threads that wait for a call, less the calls that wait for a thread.
 
-    def submit(self, call: Callable[[], T]) -> Future[T]:
-        future: Future[T] = Future()
-        with self.ready:
-            self.calls.append((call, future))
-            if self.idle >= len(self.calls) or self.threads >= self.most:
-                self.ready.notify()
-                return future
-            self.threads += 1
-        threading.Thread(target=self._work, name="kmnb-io", daemon=True).start()
-        return future
+    def submit(self, call: Callable[[], Any], answer: _Answer | Future[Any]) -> None:
+        with self.lock:
+            is_more = self.free <= 0 and self.threads < self.most
+            self.threads += is_more
+            self.free += is_more - 1
+        self.calls.put((call, answer))
+        if is_more:
+            threading.Thread(target=self._work, name="kmnb-io", daemon=True).start()
 
     def abandon(self, future: Future[Any]) -> None:
         """Count a call that nobody waits for any more, until it ends by itself."""
         if not future.cancel() and not future.done():
-            with self.ready:
+            with self.lock:
                 self.abandoned += 1
             future.add_done_callback(self._came_back)
 
     def _came_back(self, future: Future[Any]) -> None:
         del future
-        with self.ready:
+        with self.lock:
             self.abandoned -= 1
 
     def _work(self) -> None:
-        while (taken := self._next()) is not None:
-            call, future = taken
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                result = call()
-            except BaseException as error:
-                self._end_in_child(error)
-                future.set_exception(error)
-            else:
-                self._end_in_child(None)
-                future.set_result(result)
-                del result
-            del taken, call, future
-
-    def _next(self) -> tuple[Callable[[], Any], Future[Any]] | None:
-        """Wait for the next call; None for a thread that is one too many."""
-        with self.ready:
-            if not self.calls and self.idle >= MAX_THREADS:
-                self.threads -= 1
-                return None
-            self.idle += 1
-            while not self.calls:
-                self.ready.wait()
-            self.idle -= 1
-            return self.calls.popleft()
+        while True:
+            call, answer = self.calls.get()
+            if answer.set_running_or_notify_cancel():
+                try:
+                    result = call()
+                except BaseException as error:
+                    self._end_in_child(error)
+                    answer.set_exception(error)
+                else:
+                    self._end_in_child(None)
+                    answer.set_result(result)
+                    del result
+            del call, answer
+            with self.lock:
+                if self.free >= MAX_THREADS:
+                    self.threads -= 1
+                    return  # one too many
+                self.free += 1
 
     def _end_in_child(self, error: BaseException | None) -> None:
         """End a process that was forked inside the call: whoever waited for the call waits in the parent.
@@ -114,6 +145,12 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
+def _begin(call: Callable[[], T]) -> asyncio.Future[T]:
+    answer = _Answer()
+    _pool.submit(call, answer)
+    return answer.waiter
+
+
 async def in_thread(call: Callable[[], T]) -> T:
     """Run a short blocking call and wait for it, also when cancelled.
 
@@ -124,7 +161,7 @@ async def in_thread(call: Callable[[], T]) -> T:
     Returns:
         What the call returned.
     """
-    return await settle(asyncio.wrap_future(_pool.submit(call)))
+    return await settle(_begin(call))
 
 
 async def in_threads(*calls: Callable[[], Any]) -> None:
@@ -133,8 +170,7 @@ async def in_threads(*calls: Callable[[], Any]) -> None:
     Args:
         calls: See :func:`in_thread`. The error of the first that failed, in this order, is raised.
     """
-    futures = [asyncio.wrap_future(_pool.submit(call)) for call in calls]
-    for answer in await settle(asyncio.gather(*futures, return_exceptions=True)):
+    for answer in await settle(asyncio.gather(*map(_begin, calls), return_exceptions=True)):
         if isinstance(answer, BaseException):
             raise answer
 
@@ -161,7 +197,7 @@ async def in_thread_detached(call: Callable[[], T]) -> T:
     Returns:
         What the call returned.
     """
-    return await asyncio.wrap_future(_pool.submit(call))
+    return await _begin(call)
 
 
 async def in_source(call: Callable[[], T]) -> T:
@@ -178,7 +214,8 @@ async def in_source(call: Callable[[], T]) -> T:
         reason = f"{pool.abandoned} sources of puts that were cancelled still wait, each with a thread"
         step = "Let these end, or give bytes or an async iterator, which need no thread"
         raise BoundExceeded("the source of the data", reason, step, **facts)
-    future = pool.submit(call)
+    future: Future[T] = Future()
+    pool.submit(call, future)
     try:
         return await asyncio.wrap_future(future)
     except asyncio.CancelledError:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from kmnb._bridge import run
-from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, VersionConflict
+from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, StoreUnavailable, VersionConflict
 from kmnb.storage import open_backend
 from kmnb.storage.backends import _nats_chunks, _nats_patience
 from kmnb.storage.backends._nats_area import NatsArea
@@ -184,7 +184,9 @@ def test_history_and_events_are_kept(variant: NatsBackend) -> None:
 
 async def leader(area: NatsArea, cluster: NatsCluster) -> NatsServer:
     """The server that leads the area's stream now."""
-    name = (await api(area, "STREAM.INFO"))["cluster"]["leader"]
+    async with asyncio.timeout(SECONDS):
+        while (name := (await api(area, "STREAM.INFO"))["cluster"].get("leader")) is None:
+            await asyncio.sleep(0.02)  # an election is under way
     return cluster.servers[int(name[1:])]
 
 
@@ -248,6 +250,46 @@ def test_a_read_survives_the_loss_of_the_leader(
             assert (await area.head("x")).size == 8 * len(DATA)
         finally:
             await heal(area, lost)
+        await backend.close()
+
+    run(asyncio.wait_for(story(), SECONDS))
+
+
+def test_a_listing_asks_again_what_a_leader_took_along(cluster: NatsCluster) -> None:
+    """Nobody answers a question that was on its way to a leader that died; the time-out of one request is 30 s."""
+
+    async def story() -> None:
+        backend = await open_backend(fresh(cluster.url, replicas=3))
+        area = backend.discussions
+        for number in range(40):
+            await area.put(f"t/{number:02}", b"1")
+        assert len(await keys(area)) == 40
+        lost = await leader(area, cluster)
+        while (await area.bucket.link.client()).connected_url.port == lost.port:
+            await api(area, "STREAM.LEADER.STEPDOWN")
+            lost = await leader(area, cluster)
+        try:
+            await asyncio.to_thread(lost.kill)
+            async with asyncio.timeout(25):
+                assert len(await keys(area)) == 40
+        finally:
+            await heal(area, lost)
+        await backend.close()
+
+    run(asyncio.wait_for(story(), 2 * SECONDS))
+
+
+def test_a_bucket_that_is_gone_is_told_by_every_verb(server: NatsServer) -> None:
+    """As after a restart of a server that kept the bucket in memory, or when somebody removed it."""
+
+    async def story() -> None:
+        backend = await open_backend(fresh(server.url))
+        area = backend.discussions
+        await area.put("x", b"1")
+        await api(area, "STREAM.DELETE")
+        for verb in (lambda: area.put("y", b"1"), lambda: area.head("x"), lambda: read(area, "x"), lambda: keys(area)):
+            with pytest.raises(StoreUnavailable, match="stream is gone"):
+                await verb()
         await backend.close()
 
     run(asyncio.wait_for(story(), SECONDS))

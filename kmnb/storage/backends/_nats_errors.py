@@ -16,6 +16,7 @@ NOT_NOW = frozenset({10004, 10007, 10008, 10009})
 _NO_JETSTREAM = frozenset({10039, 10076, 10035})
 _FULL = frozenset({10023, 10028, 10047, 10054, 10077, 10122})
 _START, _UP = "Start nats-server with JetStream (-js)", "Is the server up?"
+_NOBODY = f"{_START}; connect again to make a stream anew"
 _Row: TypeAlias = tuple[tuple[type[BaseException], ...], tuple[str, ...], tuple[type[StoreError], str, str]]
 """Classes, words in the message, and what it becomes."""
 _SECRET = re.compile(r"(?<=://)[^/@\s]+@|(?i:\b(?:pass|password|auth_token|token|sig|jwt|seed)\b\W{1,3}\S+)")
@@ -100,7 +101,7 @@ def _table() -> tuple[_Row, ...]:
     refused = (StoreDenied, "{server} refused the credentials", "Check user, token or creds file")
     lacking = (StoreDenied, "{server} says {text}", "Use credentials that have this right")
     large = (StoreError, "{server} takes no message of that size", "Raise max_payload there, or store less with it")
-    nobody = (StoreUnavailable, "nobody at {server} offers JetStream", _START)
+    nobody = (StoreUnavailable, "nobody at {server} answers: it offers no JetStream, or the stream is gone", _NOBODY)
     late = (StoreUnavailable, "{server} did not answer in time", _UP)
     away = (StoreUnavailable, "{server} is not reachable: {text}", _UP)
     return (

@@ -27,6 +27,8 @@ GROUP_FIRST, GROUP_LATER = 32, 256
 """Last messages asked for at once: few at first, for a caller who stops early. The server allows 1,024."""
 ALONE_AT_ONCE = 32
 """Last messages asked for at once where each needs its own request."""
+SHARES = (1 / 7, 2 / 7, 4 / 7)
+"""Parts of the request time-out for the tries of a question in a cluster, where the server that has it may die."""
 TRIES = 50
 """How often a replica that lags behind is asked again."""
 PAUSE_SECONDS = 0.05
@@ -66,9 +68,9 @@ class Lister:
     async def _page(self, question: dict[str, object], thing: str) -> bytes:
         """Ask for stream info over a lane: an answer has megabytes."""
         error: Exception = TimeoutError()
-        for _ in range(3):
+        for share in SHARES if self._stream.replicas > 1 else (1, 1, 1):
             try:
-                async with watched(self._stream.link, thing), self._lanes.lane(thing) as lane:
+                async with watched(self._stream.link, thing, share=share), self._lanes.lane(thing) as lane:
                     page = await _Answer(lane).ask(
                         f"{self._stream.link.address.api}.STREAM.INFO.{self._stream.stream}", question
                     )
@@ -112,9 +114,13 @@ class Lister:
     async def _last_batch(
         self, subjects: list[str], make: Callable[[Stored], T], *, at_least: int, thing: str
     ) -> dict[str, T]:
+        loop, share = asyncio.get_running_loop(), SHARES[0] if self._stream.replicas > 1 else 1
+        until = loop.time() + self._stream.link.address.request_seconds
         for _ in range(TRIES):
+            if loop.time() > until:
+                break
             try:
-                async with watched(self._stream.link, thing), self._lanes.lane(thing) as lane:
+                async with watched(self._stream.link, thing, share=share), self._lanes.lane(thing) as lane:
                     batch = _LastBatch(lane, make)
                     await batch.ask(f"{self._stream.link.address.api}.DIRECT.GET.{self._stream.stream}", subjects)
             except StoreUnavailable:

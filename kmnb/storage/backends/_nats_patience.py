@@ -49,19 +49,21 @@ class Patience:
 
 
 @asynccontextmanager
-async def watched(link: Link, thing: str) -> AsyncIterator[None]:
+async def watched(link: Link, thing: str, *, share: float = 1) -> AsyncIterator[None]:
     """Bound what a server is waited for over a lane: by the request time-out, and by its pings.
 
     Args:
         link: The connection that is pinged.
         thing: What the call is about, for errors.
+        share: Part of the request time-out for this try. What was asked of a leader that died is never answered,
+            though all servers that are left answer pings.
 
     Raises:
-        TimeoutError: It took the request time-out.
+        TimeoutError: It took so long.
         StoreUnavailable: The server is silent altogether.
     """
     loop, silent = asyncio.get_running_loop(), False
-    limit = asyncio.timeout(link.address.request_seconds)
+    limit = asyncio.timeout(link.address.request_seconds * share)
 
     async def watch() -> None:
         nonlocal silent

@@ -1,0 +1,67 @@
+"""Threads for blocking calls: no more than allowed, no call lost, none begun for nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from kmnb._bridge import run
+from kmnb.storage._threads import MAX_THREADS, in_thread, in_thread_detached, in_threads
+
+SECONDS = 20.0
+
+
+def test_more_calls_than_threads_all_end_and_never_run_at_once() -> None:
+    lock, go = threading.Lock(), threading.Event()
+    running = most = 0
+
+    def call(number: int) -> int:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+            if running == MAX_THREADS:
+                go.set()
+        assert go.wait(SECONDS)
+        with lock:
+            running -= 1
+        return number
+
+    async def check() -> None:
+        calls = [in_thread_detached(lambda number=number: call(number)) for number in range(5 * MAX_THREADS)]
+        assert await asyncio.wait_for(asyncio.gather(*calls), SECONDS) == list(range(5 * MAX_THREADS))
+
+    run(check())
+    assert most == MAX_THREADS
+
+
+def test_a_call_that_was_given_up_before_it_began_is_never_made() -> None:
+    go, made = threading.Event(), threading.Event()
+
+    async def check() -> None:
+        busy = [asyncio.ensure_future(in_thread_detached(lambda: go.wait(SECONDS))) for _ in range(MAX_THREADS)]
+        late = asyncio.ensure_future(in_thread_detached(made.set))
+        await asyncio.sleep(0)
+        late.cancel()
+        await asyncio.wait({late})
+        go.set()
+        assert all(await asyncio.gather(*busy))
+        await in_threads(*[lambda: None] * 2 * MAX_THREADS)
+
+    run(asyncio.wait_for(check(), SECONDS))
+    assert not made.is_set()
+
+
+@pytest.mark.parametrize("error", [StopIteration, KeyError, SystemExit, KeyboardInterrupt])
+def test_what_a_call_raises_reaches_who_waits(error: type[BaseException]) -> None:
+    def call() -> None:
+        raise error("told")
+
+    async def check() -> None:
+        with pytest.raises(RuntimeError if error is StopIteration else error):
+            await in_thread(call)
+        assert await in_thread(lambda: 1) == 1
+
+    run(asyncio.wait_for(check(), SECONDS))
