@@ -65,6 +65,23 @@ def group_rows(
         raise damaged("the Parquet file", fault) from None
 
 
+def first_batch(opened: Any, file: SparseFile, names: list[str]) -> Generator[Need, bytes | None, Any]:
+    """Read the rows that the first pages of a file hold.
+
+    Args:
+        opened: The file as pyarrow knows it.
+        file: What it reads from.
+        names: The columns that are read.
+
+    Returns:
+        A batch with its own types, of at most :data:`FIRST_ROWS` rows; None where the first row group is empty.
+    """
+    if not opened.metadata.num_row_groups or not opened.metadata.row_group(0).num_rows:
+        return None
+    file.forget()
+    return (yield from _Group(opened, file, 0, names, chunks_of(opened.metadata, 0, names)).first_rows())
+
+
 def _picked(group: _Group, wanted: Sequence[int], batches: Batches, *, begin: int) -> Scan:
     if not wanted:
         return

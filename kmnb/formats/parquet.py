@@ -15,7 +15,7 @@ from kmnb.formats._arrow import Batches, arrow, columns_of, damaged, plain
 from kmnb.formats._columnar import SMALL_BYTES, CollectingSplitter, first_rows, shown_rows
 from kmnb.formats._description import Description
 from kmnb.formats._parquet_pages import HEADER_BYTES, statistics
-from kmnb.formats._parquet_rows import group_rows
+from kmnb.formats._parquet_rows import first_batch, group_rows
 from kmnb.formats._sparse import SparseFile, fetching, reading
 
 _FOOTER_KEPT = SMALL_BYTES
@@ -71,6 +71,23 @@ class _Parquet:
             yield Batch(columns=(), kind="table", records=opened.metadata.num_rows)
             return
         yield from group_rows(opened, file, names, batches=batches, wanted=wanted)
+
+    def first_rows(self, size: int, columns: Sequence[str] | None) -> Generator[Need, bytes | None, Any]:
+        """Read a few rows with their own types; see :func:`kmnb.formats._parquet_rows.first_batch`.
+
+        Raises:
+            NotSupported: pyarrow is not installed.
+            StoreError: The file is damaged.
+        """
+        file = SparseFile(size)
+        opened = yield from _footer(file)
+        names = [name for name in opened.schema_arrow.names if columns is None or name in columns]
+        try:
+            return (yield from first_batch(opened, file, names))
+        except KmnbError:
+            raise
+        except Exception as fault:
+            raise damaged("the Parquet file", fault) from None
 
     def statistics(self, size: int) -> Generator[Need, bytes | None, dict[str, dict[str, Any]]]:
         """Read what the footer tells of each flat column: ``nulls`` as a share, ``min`` and ``max``.

@@ -142,6 +142,10 @@ class _Source:
 
     def _tables(self, columns: list[str] | None, rows: int | None, batch_rows: int) -> Iterator[Any]:
         if self._is_parquet:
+            first = None if rows is None else self._first_rows(columns, rows)
+            if first is not None:
+                yield first
+                return
             with self._artifact.open() as file:
                 yield from _parquet_tables(file, columns, batch_rows)
             return
@@ -152,6 +156,28 @@ class _Source:
                 return
         whole = self._whole()
         yield whole if columns is None else whole.select(columns)
+
+    def _first_rows(self, columns: list[str] | None, rows: int) -> Any:
+        """Read a few rows of Parquet from the first pages of its columns; None where these do not hold as many."""
+        from kmnb.formats._arrow import arrow
+        from kmnb.formats.parquet import FORMAT
+
+        names = self._artifact._arrow_schema().names
+        if (not columns and columns is not None) or len(set(names)) < len(names):
+            return None
+        steps = FORMAT.first_rows(self._artifact._size_of(), columns)
+        answer = None
+        while True:
+            try:
+                need = steps.send(answer)
+            except StopIteration as done:
+                batch = done.value
+                break
+            answer = self._artifact.read(need.start, need.end - need.start)
+        if batch is None or batch.num_rows < rows:
+            return None
+        table = arrow().Table.from_batches([batch])
+        return table if columns is None else table.select(columns)
 
     def _has_plain_names(self) -> bool:
         """Whether every cell is text and every column has a name of its own: then the names are the whole schema."""

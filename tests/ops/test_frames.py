@@ -105,6 +105,19 @@ def test_a_lazy_frame_reads_when_it_is_collected_and_only_what_it_needs(
     assert text.filter(polars.col("name") == "n8").select("id").collect().shape == (ROWS // 9, 1)
 
 
+def test_a_few_rows_of_a_lazy_frame_cost_a_few_pages(ws: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pyarrow.table({f"c{at}": [n / (at + 3) for n in range(200_000)] for at in range(4)})
+    content = written(table, "parquet")
+    art = ws.put(content, tool="pages", media_type=PARQUET)
+    sizes = moved(ws, monkeypatch)
+    assert art.lazy().head(20).collect().equals(polars.from_arrow(table.slice(0, 20)))
+    assert art.lazy().select("c2", "c1").head(3).collect().equals(polars.from_arrow(table.select(["c2", "c1"])).head(3))
+    assert sum(sizes) < len(content) * 0.4
+    assert art.lazy().head(150_001).collect().equals(polars.from_arrow(table.slice(0, 150_001)))
+    assert ws.put(written(table.slice(0, 5), "parquet"), tool="five").lazy().head(20).collect().shape == (5, 4)
+    assert ws.put(written(table.slice(0, 0), "parquet"), tool="none").lazy().head(20).collect().shape == (0, 4)
+
+
 def test_sql_reads_addresses_and_handles(ws: Any, parquet: Any) -> None:
     ws.save("pods.parquet", as_parquet(), media_type=PARQUET)
     ws.save("pods.csv", "name,pods\na,3\nb,4\n")
@@ -210,8 +223,9 @@ def test_a_damaged_page_is_an_error_and_never_a_wrong_value(ws: Any) -> None:
     for load in (art.to_arrow, art.to_pandas, lambda: pyarrow.table(art)):
         with pytest.raises(StoreError, match="damaged"):
             load()
-    with pytest.raises(StoreError, match="damaged"):
-        art.lazy().collect()
+    for lazy in (art.lazy(), art.lazy().head(20)):
+        with pytest.raises(StoreError, match="damaged"):
+            lazy.collect()
 
 
 def test_damage_and_absent_libraries_are_said(ws: Any, table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
