@@ -37,6 +37,8 @@ def meaning_of(name: str) -> str:
             if part.isdigit() and (before.lower() in _COUNTING or (len(parts) == 2 and _PLURAL.fullmatch(before))):
                 return "quantity"
         for part in parts:
+            if re.fullmatch(r"\d+s", part):
+                return "quantity"
             word = re.fullmatch(r"([A-Za-z]{3,})\d+|\d+([A-Za-z]{3,})", part)
             if word and _counts(word[1] or word[2]):
                 return "quantity"

@@ -23,7 +23,9 @@ _CLOCK = r"(?:[01]\d|2[0-3]):[0-5]\d"
 _ZONE = r"(?:\s?(?:Z|UTC|GMT|CET|CEST|[+-]\d\d:?\d\d)\b)"
 _SAYS_DAY = r"(?=\s*(?:[.,;:)\]|]|$|(?:at|to|until|till|and|through|was|the|in|it|we|with|there)\b))"
 _BEFORE_DAY = re.compile(r"\b(?:on|since|until|till|before|after|through|from)(?: the)?\s$", re.I)
-_BEFORE_CLOCK = re.compile(r"(?:\b(?:at|by|until|till|since|from|to|before|after|between|and)\s|[T(–-])$", re.I)
+_BEFORE_CLOCK = re.compile(
+    r"(?:\b(?:at|by|until|till|since|from|to|before|after|between|and)\s|(?:19|20)\d\d,?\s|[T(–-])$", re.I
+)
 
 Check = Callable[[re.Match[str]], bool]
 """Whether what has the form of something can be one."""
@@ -162,6 +164,8 @@ LETTER_FIRST = (
                     r"(?![\w%]|[.,]\d|\s(?i:percent|million|billion|thousand))"),
     _row("version", r"[vV]\d{1,4}(?:\.\d{1,5}){1,4}(?:[-+][A-Za-z][\w.-]{0,40})?(?![\w%]|[.,]\d)"),
     _row("version", r"[vV]\d(?:(?:alpha|beta)\d)?(?![\w%]|[.,-]\d)"),
+    _row("version", r"[a-z0-9-]{1,60}(?:\.[a-z0-9-]{1,60}){1,4}(?:/[a-z0-9._-]{1,60}){1,4}:v?\d{1,4}(?:\.\d{1,4}){1,3}"
+                    r"(?:-[a-z][a-z0-9.]{0,30})?(?![\w%]|[.,]\d)"),
     _row("standard", r"(?:RFC|ISO|IEC|PEP)[ -]?\d{1,5}\b(?!\.\d|,\d|%)"),
     _row("standard", r"SHA-?(?:1|2|3|224|256|384|512)\b|UTF-?(?:8|16|32)\b"),
     _row("standard", r"HTTP(?:/[1-3](?:\.[01])?| [1-5]\d\d)\b(?!\.\d|,\d|%)"),

@@ -16,7 +16,8 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:[-._]+[A-Za-z0-9]\w*|[/:@](?=[A-Za-
 _CUT = re.compile(r"(?<![0-9vV])\.\d+(?![A-Za-z])|_+$", re.ASCII)
 _PATH = re.compile(r"(?:/[\w.@%+=:,~-]+)+/?", re.ASCII)
 _START = re.compile(
-    r"[A-Za-z0-9]|[/](?=[A-Za-z._])|\[(?=\^?\d)|\#(?=\d)|[一二三四五六七八九十百千万億零]{2,}", re.ASCII
+    r"[A-Za-z0-9]|[/](?=[A-Za-z._])|\[(?=\^?\d)|\#(?=\d)|[一二三四五六七八九十百千万億零〇壹贰叁肆伍陆柒捌玖拾佰仟廿卅兩両]{2,}",
+    re.ASCII,
 )
 _BRACKETED = re.compile(r"\[\^?(?P<number>\d{1,3})\]", re.ASCII)
 _LIST_BEFORE = re.compile(r"(?:[:=(\[{]|[\]\"'],)\s?$")

@@ -40,6 +40,8 @@ _WORDS = re.compile(
 _NO_ONE = re.compile(
     r"\b(?:the|this|that|each|every|any|which|only|no|another|last|first|next|new|same|other|at|for)\s$", re.IGNORECASE
 )
+_CHOSEN = re.compile(r"\b(?:top|first|last|next|these|those|following)\s$", re.IGNORECASE)
+"""Before a small number: how many are told of, not how many there are."""
 _ONE_OF = re.compile(
     r"(?:\s(?:of(?!\s(?:\d|(?:two|three|four|five|six|seven|eight|nine|ten|twenty)\b))|or|another|more|way|thing|time|day|by|can|could|"
     r"should|may|might|must|needs|has|is|as|that|which|who|hand|such|where|with|step|operation|on)\b|-|[.,;:!?)]|$)",
@@ -48,6 +50,7 @@ _ONE_OF = re.compile(
 _ROMAN = re.compile(
     r"\b(?=[MDCLXVI]{3,}\b|[XVI]{2}\b)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})\b(?![-/.]\w)"
 )
+_SMALL_ROMAN = re.compile(r"\b(?=[xvil]{4,8}\b)(?:xl|l?x{0,3})(?:ix|iv|v?i{0,3})\b(?![-/.]\w)")
 _ROMAN_VALUES = {"M": 1000, "D": 500, "C": 100, "L": 50, "X": 10, "V": 5, "I": 1}
 _CAPITALS = "CLI CDI CCC CDC DCC DCI DIM DIV MCC MCI MDC MDI MIX MLI VIM CIV XX XXX CXX MMX DCL DML"
 _ACRONYMS = frozenset(_CAPITALS.split())
@@ -66,9 +69,9 @@ def find_words(text: str) -> Iterator[Token]:
         token = _token(match)
         if token is not None:
             yield token
-    for match in _ROMAN.finditer(text):
+    for match in (*_ROMAN.finditer(text), *_SMALL_ROMAN.finditer(text)):
         if match[0] and match[0] not in _ACRONYMS:
-            yield Token("number word", match.start(), match.end(), _roman(match[0]), doubtful=True)
+            yield Token("number word", match.start(), match.end(), _roman(match[0].upper()), doubtful=True)
 
 
 def _token(match: re.Match[str]) -> Token | None:
@@ -82,9 +85,10 @@ def _token(match: re.Match[str]) -> Token | None:
         word = re.sub(r"-?fold$", "", written)
         value = {"twice": "2", "thrice": "3"}.get(word) or _worth(word)
         return Token("number word", start, end, value or "", "x", doubtful=True)
-    if written == "one" and _is_pronoun(match):
-        return None
     value, small = _worth(written), written in _UNITS and _UNITS[written] <= SMALL_MAX
+    chosen = small and _CHOSEN.search(match.string, max(0, start - 11), start) is not None
+    if chosen or (written == "one" and _is_pronoun(match)):
+        return None
     unit, end = unit_at(match.string, end)
     vague = written in _TIMES or written == "a dozen"
     return Token(

@@ -57,6 +57,11 @@ def test_an_exception_is_an_outcome(pool: Pool) -> None:
     assert "\x1b" not in outcome.stderr
 
 
+def test_no_program_is_asked_for_colours(pool: Pool) -> None:
+    names = "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"
+    assert cell(pool, f"import os; print([name for name in {names} if name in os.environ])").stdout == "[]\n"
+
+
 def test_a_cell_that_ends_its_kernel_tells_the_exit_code(pool: Pool) -> None:
     outcome = cell(pool, "import os; os._exit(3)")
     assert (outcome.exit_code, outcome.ok) == (3, False)
