@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from kmnb.core.finite import finite, refuse
+from kmnb.core.finite import exact, finite, refuse
 from kmnb.errors import ExpressionError
 
 _TEXT_TYPES = (
@@ -77,7 +77,7 @@ def to_json(value: Value) -> Any:
     if "csv" in value.media_type:
         return _csv_rows(value.data)
     try:
-        return json.loads(value.data.removeprefix("\ufeff"), parse_float=finite, parse_constant=refuse)
+        return json.loads(value.data.removeprefix("\ufeff"), parse_int=exact, parse_float=finite, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
         raise ExpressionError("text", "cannot be read as JSON") from error
 

@@ -7,15 +7,39 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from kmnb.core.finite import finite, refuse
+from kmnb.core.finite import exact, finite, refuse
+from kmnb.errors import clip
 
 _TO_LONE = re.compile(
     rb"((?:[^\\]++|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\(?!u[dD][89a-fA-F]).)*+)(\\u....)?", re.DOTALL
 )
 """The text before an escaped half of a surrogate pair whose other half is missing, and that half."""
-_READER = json.JSONDecoder(parse_float=finite, parse_constant=refuse)
+_READER = json.JSONDecoder(parse_int=exact, parse_float=finite, parse_constant=refuse)
+_PLACE = re.compile(r" \(byte (\d+)\)\Z")
 _SPACE = frozenset(" \t\r\n")
 T = TypeVar("T")
+
+
+class TooDeep(ValueError):
+    """It may be JSON, but is nested deeper than Python reads."""
+
+    def __init__(self) -> None:
+        super().__init__("nested too deeply to be read")
+
+
+def told(fault: ValueError, *, start: int = 0) -> str:
+    """Say what is wrong with a text; what it says goes on a sentence: "the content is …".
+
+    Args:
+        fault: What a decoder of msgspec said of the text as the first element of an array.
+        start: Where the text begins; the fault is told as bytes from 0.
+    """
+    if isinstance(fault, TooDeep):
+        return f"{fault}, in what begins at byte {start}" if start else str(fault)
+    text = str(fault).removeprefix("JSON is malformed: ")
+    if (place := _PLACE.search(text)) is None:
+        return f"not JSON: {clip(text, 200)}, in what begins at byte {start}"
+    return f"not JSON: {text[: place.start()]} at byte {start + int(place[1]) - 1}"
 
 
 def without_lone(text: bytes) -> bytes:
@@ -47,19 +71,19 @@ def slow_value(text: bytes) -> Any:
     """Decode one JSON value that the quick decoder refuses; a number beyond floats is the text of its digits.
 
     Raises:
-        ValueError: It is not JSON, or nested too deeply.
+        ValueError: It is not JSON; :class:`TooDeep` where it may be.
     """
     try:
         return _READER.decode(without_lone(text).decode("utf-8", "replace"))
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise TooDeep from None
 
 
 def documents(content: bytes) -> Iterator[Any]:
     """Read JSON documents that stand one after the other.
 
     Raises:
-        ValueError: What comes next is not JSON, or nested too deeply; those before it were given.
+        ValueError: What comes next is not JSON, or too deep; those before it were given.
     """
     text = without_lone(content).decode("utf-8", "replace")
     place = 0
@@ -73,5 +97,5 @@ def documents(content: bytes) -> Iterator[Any]:
         try:
             value, place = _READER.raw_decode(text, place)
         except RecursionError:
-            raise ValueError("it is nested too deeply") from None
+            raise TooDeep from None
         yield value

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-from kmnb.core.lenient import documents
+from kmnb.core.lenient import documents, told
 from kmnb.core.shape import PathTypes
 from kmnb.errors import KmnbError
 from kmnb.formats._description import Description
@@ -70,7 +70,7 @@ def _unreadable(head: bytes, whole: bool, fault: ValueError) -> Description:
     if len(found) > 1:
         return describe_records(found)
     line = head[:200].decode("utf-8", "replace")
-    return Description("documents", "begins", [line], note=f"not JSON: {fault}"[:120])
+    return Description("documents", "begins", [line], note=told(fault)[:120])
 
 
 def find_records(value: Any) -> tuple[tuple[str, ...], list[Any] | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kmnb.core.lenient import slow_value
+from kmnb.core.lenient import TooDeep, slow_value
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+|"', re.DOTALL)
 _CLOSING = {ord("["): b"]", ord("{"): b"}"}
@@ -45,7 +45,7 @@ def _closed(text: bytes) -> bytes:
         if first in b"[{":
             stack.append(first)
             if len(stack) > _DEPTH_MAX:
-                raise ValueError("nested too deeply")
+                raise TooDeep
             cut, is_open = token.end(), stack.copy()
         elif first in b"]}":
             if not stack:

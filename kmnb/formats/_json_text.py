@@ -8,12 +8,14 @@ from typing import Any
 
 from kmnb.core.bounds import DOCUMENT_MAX_BYTES
 from kmnb.core.index import CHECK_BYTES
+from kmnb.core.lenient import told
 from kmnb.errors import BadRequest, BoundExceeded
 
 _SPACE = re.compile(rb"[ \t\n\r]*")
 _SCALAR = re.compile(rb'[^\s,\]}\[{:"]+')
 _ATOM = re.compile(rb"(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)")
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(")?|[\[\]{}]', re.DOTALL)
+_STEP = "Look at it with lines or grep."
 
 Step = Generator[None, None, Any]
 """Something that may have to wait for more input."""
@@ -84,8 +86,11 @@ class TextReader:
                 return None
 
     def _fail(self, what: str) -> BadRequest:
-        step = "Look at it with lines or grep."
-        return BadRequest("the content", f"is not JSON: {what} at byte {self._base + self._place}", step)
+        return BadRequest("the content", f"is not JSON: {what} at byte {self._base + self._place}", _STEP)
+
+    def _refused(self, fault: ValueError, place: int) -> BadRequest:
+        """Make the error of a value at a place that a decoder refused."""
+        return BadRequest("the content", f"is {told(fault, start=place)}", _STEP)
 
     def _string(self) -> Step:
         """Take a whole string, quotes included."""

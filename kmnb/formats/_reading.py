@@ -60,6 +60,11 @@ class ContentReader:
         """What the records are, once the beginning was seen."""
         return self.format.kind if self.format else None
 
+    @property
+    def notes(self) -> list[str]:
+        """What to tell of the sections of :meth:`records`."""
+        return self._sections.notes if self.found else []
+
     def blocks(self, block: bytes) -> Iterator[bytes]:
         """Take the next stored bytes and give decoded text; a little is held until the content is known."""
         if self.found is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from kmnb.core.bounds import KIB
+from kmnb.core.visible import visible
 from kmnb.errors import BadRequest, clip
 
 _LINE = rb"\[(?!(?:null|true|false|NaN|Infinity)\])([A-Za-z_][\w.:/-]*)\][ \t]*\r?"
@@ -51,6 +52,14 @@ class SectionFilter:
         made = cls()
         made._has_sections = False
         return made
+
+    @property
+    def notes(self) -> list[str]:
+        """What to tell of sections that were left out without being asked to."""
+        if self._wanted is not None or len(self.names) < 2:
+            return []
+        first, second = (clip(visible(name), 60) for name in self.names[:2])
+        return [f"only the first section, {first}, was read; section= names another, such as {second}"]
 
     def feed(self, block: bytes) -> bytes:
         """Take the next block and give what of it belongs to the section."""

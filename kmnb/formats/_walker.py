@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kmnb.core.index import CHECK_BYTES
-from kmnb.core.lenient import mending, slow_value
+from kmnb.core.lenient import TooDeep, mending, slow_value
 from kmnb.core.walks import Begins, DocumentEnds, Event, Found, Key, Path, Records, Walk, tree
 from kmnb.errors import BadRequest
 from kmnb.formats._json_text import Step, TextReader
@@ -73,7 +73,7 @@ class DocumentWalker(TextReader):
             self._events.append(Begins())
             yield from self._elements(self._hand_over)
         elif wanted in ("records", "value") or (wanted == "keys" and first != 0x7B):
-            self._events.append(Found(path, (yield from self._capture())))
+            self._events.append(Found(path, (yield from self._proved())))
         elif first == 0x7B:
             yield from self._object(node, path)
         else:
@@ -84,7 +84,17 @@ class DocumentWalker(TextReader):
             self._events.append(Found(path, b"["))
             yield from self._skip()
         else:
-            self._events.append(Found(path, (yield from self._capture())))
+            self._events.append(Found(path, (yield from self._proved())))
+
+    def _proved(self) -> Step:
+        """Take a whole value that is handed on: its brackets alone do not make it JSON."""
+        place = self._base + self._place
+        raw = yield from self._capture()
+        try:
+            array_elements(b"[%b]" % raw)
+        except ValueError as error:
+            raise self._refused(error, place) from None
+        return raw
 
     def _object(self, node: Mapping[str, Any], path: Path) -> Step:
         self._place += 1
@@ -194,7 +204,7 @@ class DocumentWalker(TextReader):
         try:
             take(b"[%b]" % self._buffer[self._place : end])
         except ValueError as error:
-            raise self._fail(f"{error}, in what begins") from None
+            raise self._refused(error, self._base + self._place) from None
         return end
 
     def _last_boundary(self, end: int) -> int:
@@ -245,12 +255,12 @@ def array_elements(text: bytes) -> list[Any]:
     """Find the elements of a JSON array without copying them.
 
     Raises:
-        ValueError: It is no JSON array, or an element is nested too deeply.
+        ValueError: It is no JSON array, or an element is too deep.
     """
     import msgspec
 
     try:
         found: list[Any] = mending(msgspec.json.Decoder(list[msgspec.Raw]).decode)(text)
     except RecursionError:
-        raise ValueError("an element is nested too deeply") from None
+        raise TooDeep from None
     return found

@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kmnb.core.lenient import documents
+from kmnb.core.lenient import documents, told
 from kmnb.core.records import Batch, Dialect, Problem
 from kmnb.core.splitter import LineSplitter
 from kmnb.core.walks import Event, Records, Walk
-from kmnb.errors import BadRequest, clip
+from kmnb.errors import BadRequest
 from kmnb.formats._json_counting import JsonLinesCounter
 from kmnb.formats.json import raw_elements
 
@@ -79,8 +79,8 @@ class RowReader:
                 (row,) = self._decode(b"[%b]" % line)
             except ValueError as error:
                 if self._strict:
-                    raise BadRequest(f"line {number}", f"is not JSON: {clip(str(error), 200)}") from None
-                problems.append(Problem(number, f"not JSON: {clip(str(error), 120)}"))
+                    raise BadRequest(f"line {number}", f"is {told(error)}") from None
+                problems.append(Problem(number, told(error)))
             else:
                 rows.append(row)
                 self.places.append(place)
@@ -192,7 +192,11 @@ def _are_documents(text: bytes) -> bool:
 class _JsonLines:
     name = "jsonl"
     kind = "json"
-    media_types = ("application/x-ndjson", "application/jsonl", "application/x-jsonlines", "application/ndjson")
+    # Servers call rows of documents by the name of one, too; what the lines are decides.
+    media_types = (
+        *("application/x-ndjson", "application/jsonl", "application/x-jsonlines", "application/ndjson"),
+        "application/json",
+    )
     suffixes = (".ndjson", ".jsonl")
     samples = (
         b'{"a":1}\n{"a":2}\n',

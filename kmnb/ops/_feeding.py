@@ -184,6 +184,7 @@ class Feeding:
                 ended, left = await self._read_records(run, content, start=start, count_on=count_on)
         if not damage.is_met and (ended or not left):
             _end(run)
+        self.notes += content.notes
         return _finished(run)
 
     async def _read_records(self, run: Any, content: ContentReader, *, start: int, count_on: int) -> tuple[bool, int]:
@@ -255,6 +256,7 @@ class Feeding:
                     await run.feed(sections.feed(block))
                     self.scanned += len(block)
                 await run.feed(sections.finish())
+            self.notes += sections.notes
             return _with_problems(await run.finish(ended=ended), content.problems)
         finally:
             await run.close()

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from kmnb.errors import BoundExceeded, ExpressionError
-from kmnb.sips._jq_library import JsonText, outputs
+from kmnb.sips._jq_library import JsonText, failure, outputs
 
 _HEAD = struct.Struct(">cQ")
 _PR_SET_PDEATHSIG = 1
@@ -83,7 +83,7 @@ class Helper:
     def _received(self) -> JsonText:
         kind, body = _read(self._from)
         if kind == b"X":
-            raise ExpressionError("jq program", body.decode("utf-8", "replace"))
+            raise failure(body.decode("utf-8", "replace"))
         return JsonText(body.decode("utf-8", "surrogatepass"))
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from kmnb.core.finite import has_unknown
-from kmnb.core.lenient import slow_value, without_lone
-from kmnb.errors import BadRequest, ExpressionError
+from kmnb.core.finite import DIGITS_MAX
+from kmnb.core.lenient import TooDeep, slow_value, without_lone
+from kmnb.errors import BoundExceeded, ExpressionError, KmnbError
 from kmnb.sips._jq_tokens import check_names, tokens_of
 
 PROGRAM_MAX_BYTES = 64 * 1024
@@ -17,6 +17,8 @@ PROGRAM_MAX_BYTES = 64 * 1024
 
 
 _LARGE = re.compile(r"[eE]\+?\d{3}")
+_LONG = re.compile(rf"\d{{{DIGITS_MAX + 1}}}")
+_STEP_BACK = "A ? behind the step passes over such values; outline shows what there is."
 
 
 class JsonText(str):
@@ -26,8 +28,8 @@ class JsonText(str):
 
     @property
     def is_plain(self) -> bool:
-        """Whether no number of it is beyond floats."""
-        return _LARGE.search(self) is None
+        """Whether no number of it is beyond those that are read."""
+        return _LARGE.search(self) is None and (len(self) <= DIGITS_MAX or _LONG.search(self) is None)
 
     @property
     def value(self) -> Any:
@@ -36,8 +38,12 @@ class JsonText(str):
 
         try:
             return msgspec.json.decode(self.encode())
-        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        except (ValueError, RecursionError):
+            pass
+        try:
             return slow_value(self.encode("utf-8", "surrogatepass"))
+        except TooDeep as fault:
+            raise BoundExceeded("one output", f"is {fault}", "Ask for a part of it.") from None
 
 
 def check_program(program: str) -> None:
@@ -69,21 +75,17 @@ def outputs(program: str, text: str) -> Iterator[JsonText]:
     """Run a program over JSON documents that stand one after the other.
 
     Raises:
-        ExpressionError: The program failed, or the text is not JSON.
+        ExpressionError: The program failed.
+        BoundExceeded: The text is nested deeper than libjq reads.
     """
     compiled = _compiled(program)
-    # libjq would make null of NaN, and the largest number there is of infinity.
-    if ("NaN" in text or "Infinity" in text) and has_unknown(text.encode("utf-8", "surrogatepass")):
-        raise BadRequest(
-            "the content", "is not JSON: NaN and infinities are no values of it", "Use lines, grep or run."
-        )
     if "\\ud" in text or "\\uD" in text:
         text = without_lone(text.encode("utf-8", "replace")).decode()
     try:
         for output in compiled.input_text(text):
             yield JsonText(output)
     except ValueError as error:
-        raise ExpressionError("jq program", _told(error)) from None
+        raise failure(_told(error)) from None
 
 
 Spreading = Callable[[str, Sequence[str]], Iterator[JsonText]]
@@ -107,6 +109,14 @@ def first_outputs(program: str, texts: Sequence[str]) -> Iterator[JsonText]:
         return
     for text in texts:
         yield next(outputs(program, text))
+
+
+def failure(reason: str) -> KmnbError:
+    """Make the error of what libjq says: of the content where it could not read that, else of the program."""
+    if reason.startswith("parse error: Exceeds depth"):
+        return BoundExceeded("the content", f"is {TooDeep()}", "Use lines, grep or run.")
+    is_usual = reason.startswith(("Cannot iterate over", "Cannot index"))
+    return ExpressionError("jq program", reason, _STEP_BACK if is_usual else "")
 
 
 def _told(error: ValueError) -> str:

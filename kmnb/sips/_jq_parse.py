@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from kmnb.core.finite import DIGITS_MAX
 from kmnb.core.lenient import without_lone
 from kmnb.sips._jq_nodes import Node, Step, TokenReader, Unsupported
 from kmnb.sips._jq_tokens import Token
@@ -270,7 +271,7 @@ def _text(token: Token) -> str:
 
 
 def _number(text: str) -> int | float:
-    if text.isdigit():
+    if text.isdigit() and len(text) <= DIGITS_MAX:
         return int(text)
     value = float(text)
     if value in (float("inf"), float("-inf")):

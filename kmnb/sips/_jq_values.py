@@ -49,6 +49,8 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 
 _NUMBERS = frozenset({int, float})
+_BITS_MAX = 14_000
+"""Largest integer that is calculated exactly; Python writes no more than 4,300 digits."""
 
 
 def _is_number(value: Any) -> bool:
@@ -87,6 +89,8 @@ def _arithmetic(operator: str, left: Any, right: Any) -> Any:
 
 def whole(value: Any) -> Any:
     """Write a whole result of a calculation without a fraction, as jq does."""
+    if type(value) is int and value.bit_length() > _BITS_MAX:
+        raise Doubt
     if type(value) is float:
         if value - value != 0:
             raise Doubt

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, Union
 
 from kmnb.core.jsonable import jsonable
-from kmnb.core.lenient import documents, mending, slow_value
+from kmnb.core.lenient import TooDeep, documents, mending, slow_value, told
 from kmnb.errors import BadRequest
 
 
@@ -47,7 +49,9 @@ class Need:
         """
         import msgspec
 
-        if self.is_whole or (self.keys and self.is_counted):
+        # Of keys that are named in a type msgspec finds only those that are ASCII.
+        is_found = all(name.isascii() for name in self.keys)
+        if self.is_whole or not is_found or (self.keys and self.is_counted):
             return msgspec.Raw if as_text else Any
         kinds: list[Any] = [str, int, float, bool, None, dict[str, msgspec.Raw], list[msgspec.Raw]]
         if self.keys:
@@ -105,12 +109,12 @@ def decoder(need: Need | None, *, as_text: bool = False) -> Callable[[bytes], li
     def decode(text: bytes) -> list[Any]:
         try:
             return quick(text)
-        except (msgspec.DecodeError, RecursionError):
+        except (ValueError, RecursionError):
             # Not JSON at all, or something that is JSON but has no exact value here: the latter is read slowly.
             try:
                 return [slow_value(bytes(raw)) for raw in cut(text)]
             except RecursionError:
-                raise ValueError("it is nested too deeply") from None
+                raise TooDeep from None
 
     return decode
 
@@ -124,13 +128,13 @@ def one_decoder(need: Need | None) -> Callable[[bytes], Any]:
     def decode(text: bytes) -> Any:
         try:
             return quick(text)
-        except (msgspec.DecodeError, RecursionError):
+        except (ValueError, RecursionError):
             return slow_value(text)
 
     return decode
 
 
-def documents_of(text: bytes, decode: Callable[[bytes], list[Any]]) -> Iterable[Any]:
+def documents_of(text: bytes, decode: Callable[[bytes], list[Any]]) -> Iterator[Any]:
     """Give the documents of a text: usually one, else several one after the other.
 
     Args:
@@ -142,19 +146,29 @@ def documents_of(text: bytes, decode: Callable[[bytes], list[Any]]) -> Iterable[
     """
     text = text.removeprefix(b"\xef\xbb\xbf")
     if not text.strip():
-        return []
+        return
     try:
         found = decode(b"[%b]" % text)
-        if len(found) == 1:
-            return found
+        fault = ValueError("a comma between documents")
     except ValueError as error:
-        first = error
-    else:
-        raise BadRequest("the content", "is not JSON: a comma between documents")
+        found, fault = [], error
+    if len(found) == 1:
+        yield found[0]
+        return
     try:
-        return list(documents(text))
+        yield from documents(text)
     except ValueError:
-        raise BadRequest("the content", f"is not JSON: {first}", "Look at it with lines or grep.") from None
+        raise BadRequest("the content", f"is {told(fault)}", "Look at it with lines or grep.") from None
+
+
+def check_documents(text: bytes) -> None:
+    """Refuse a text that is not JSON documents, one after the other; libjq reads deeper ones, and judges these itself.
+
+    Raises:
+        BadRequest: It is not; the message says where.
+    """
+    with suppress(RecursionError):
+        deque(documents_of(text, counting_decoder()), maxlen=0)
 
 
 def compact(value: Any) -> str:

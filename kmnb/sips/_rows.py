@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kmnb.core.describe import Param
+from kmnb.core.lenient import told
 from kmnb.core.records import Batch, Problem
+from kmnb.core.visible import visible
 from kmnb.errors import BadRequest, clip
 from kmnb.sips._json_values import one_decoder
 from kmnb.sips._where import Condition, Row
@@ -115,7 +117,7 @@ class Rows:
         """Make the error of an unknown column; it lists near names."""
         known = list(self.columns if self.columns is not None else self.seen)
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known[:20]
-        shown = ", ".join(clip(each, 60) for each in near) or "none"
+        shown = ", ".join(clip(visible(each).replace("\n", "␊"), 60) for each in near) or "none"
         return BadRequest(
             f'column "{clip(name, 100)}" not found in header', "", f"Near: {shown}", column=name, near=tuple(near)
         )
@@ -135,8 +137,8 @@ class Rows:
         for number, raw in zip(batch.numbers, batch.rows, strict=True):
             try:
                 value = decode(raw)
-            except (ValueError, RecursionError) as fault:
-                self._problems.add([Problem(number + 1, f"not JSON: {clip(str(fault), 120)}")])
+            except ValueError as fault:
+                self._problems.add([Problem(number + 1, told(fault))])
                 continue
             if isinstance(value, dict):
                 if len(self.seen) < 10_000:

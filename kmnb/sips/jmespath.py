@@ -7,6 +7,7 @@ from typing import Any
 
 from kmnb.core.bounds import QUERY_SECONDS
 from kmnb.core.describe import Example, Operation, Param
+from kmnb.core.lenient import told
 from kmnb.core.slice import Slice
 from kmnb.core.walks import Begins, DocumentEnds, Event, Found, Path, Records, Shape, Walk
 from kmnb.errors import BadRequest
@@ -121,7 +122,7 @@ class JmespathRun:
         try:
             self._found[item.path] = [] if item.data == b"[" else self._one(item.data)
         except ValueError as error:
-            raise BadRequest("the content", f"is not JSON: {error}") from None
+            raise BadRequest("the content", f"is {told(error)}") from None
 
     def _conclude(self) -> None:
         """Evaluate what is left, now that the document has passed by."""

@@ -14,7 +14,7 @@ from kmnb.sips._jq_fold import Folding
 from kmnb.sips._jq_library import check_program, outputs
 from kmnb.sips._jq_plan import Plan, after, plan_program
 from kmnb.sips._json_answer import Answer
-from kmnb.sips._json_values import counting_decoder, decoder
+from kmnb.sips._json_values import check_documents, counting_decoder, decoder
 
 
 class JqRun:
@@ -132,6 +132,8 @@ class JqRun:
         self._state = "found"
         text = "[]" if item.data == b"[" else item.data.decode("utf-8", "replace")
         if self._plan.kind == "whole":
+            # libjq takes more than JSON: it would make null of NaN, and 1 of 01.
+            check_documents(item.data)
             self._answer.add(outputs(self._plan.body, text))
         else:
             # Of a key that stands twice the last one counts.

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from kmnb.core.describe import Example, Operation, Param
-from kmnb.core.records import Batch
+from kmnb.core.lenient import told
+from kmnb.core.records import Batch, Problem
 from kmnb.core.slice import Slice
-from kmnb.sips._json_values import one_decoder
+from kmnb.sips._json_values import compact, one_decoder
+from kmnb.sips._rows import Problems
 
 PATHS_MAX = 2000
 """Most paths that are told apart; of objects used as maps only so many keys are looked at."""
 DEPTH_MAX = 64
 """Levels down to which records are looked at."""
+_PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _KINDS = {dict: "object", list: "array", str: "string", int: "number", float: "number", bool: "boolean"}
 
 
@@ -23,32 +27,34 @@ class OutlineRun:
 
     Args:
         max_bytes: Cap of the answer's text in bytes.
+        strict: Whether a bad record raises.
     """
 
     done = full = False
 
-    def __init__(self, *, max_bytes: int) -> None:
+    def __init__(self, *, max_bytes: int, strict: bool = False) -> None:
         self._cap = max_bytes
         self._seen: dict[str, Counter[str]] = {}
         self._decode = one_decoder(None)
-        self._records = self._skipped = 0
+        self._records = 0
+        self._problems = Problems(strict=strict)
         self._is_partial = False
         self._ended = False
 
     def feed(self, item: Any) -> None:
         """Take the next batch of records."""
         batch: Batch = item
-        self._skipped += len(batch.problems)
-        for row in batch.rows:
+        self._problems.add(batch.problems)
+        for number, row in zip(batch.numbers, batch.rows, strict=True):
             self._records += 1
             if batch.kind == "json":
                 try:
                     self._look("", self._decode(row), 0)
-                except ValueError:
-                    self._skipped += 1
+                except ValueError as fault:
+                    self._problems.add([Problem(number + 1, told(fault))])
             elif batch.kind == "table" and batch.columns is not None:
                 for name, cell in zip(batch.columns, row, strict=False):
-                    self._look(f".{name}", cell, 0)
+                    self._look(_step(name), cell, 0)
             else:
                 self._note("line", "string")
 
@@ -59,7 +65,7 @@ class OutlineRun:
             self._is_partial = self._is_partial or isinstance(value, dict | list)
         elif isinstance(value, dict):
             for name, inner in value.items():
-                self._look(f"{path}.{name}", inner, depth + 1)
+                self._look(path + _step(name), inner, depth + 1)
         elif isinstance(value, list):
             for inner in value:
                 self._look(f"{path}[]", inner, depth + 1)
@@ -97,9 +103,15 @@ class OutlineRun:
             shown=len(values),
             total=len(self._seen),
             total_is_lower_bound=self._is_partial or not self._ended,
-            skipped=self._skipped,
+            skipped=self._problems.count,
+            problems=tuple(self._problems.first),
             notes=(f"{self._records} records", *notes),
         )
+
+
+def _step(name: str) -> str:
+    """Write a key as jq does: in quotes where it is no plain name, so that no two paths look alike."""
+    return f".{name}" if _PLAIN.fullmatch(name) else f".{compact(name)}"
 
 
 class OutlineSip:
@@ -132,7 +144,7 @@ class OutlineSip:
 
     def start(self, arguments: Mapping[str, Any], *, max_bytes: int) -> OutlineRun:
         """Begin."""
-        return OutlineRun(max_bytes=max_bytes)
+        return OutlineRun(max_bytes=max_bytes, strict=bool(arguments.get("strict")))
 
 
 SIP = OutlineSip()

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 from kmnb.core.describe import Example, Operation, Param
+from kmnb.core.lenient import told
 from kmnb.core.records import Batch, Problem
 from kmnb.core.shape import ColumnTypes, PathTypes
 from kmnb.core.slice import Slice
@@ -66,8 +67,8 @@ class SchemaRun:
         for number, raw in enumerate(rows, start + 1):
             try:
                 self._paths.add(decode(raw))
-            except (ValueError, RecursionError):
-                self._problems.add([Problem(number, "not JSON")])
+            except ValueError as fault:
+                self._problems.add([Problem(number, told(fault))])
 
     def end(self) -> None:
         """Hear that the content ended."""

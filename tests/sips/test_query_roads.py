@@ -157,3 +157,31 @@ def test_only_lone_surrogates_are_replaced(text: str) -> None:
     assert len(without_lone(raw)) == len(raw)
     assert slow_value(raw) == "".join("\ufffd" if "\ud800" <= sign <= "\udfff" else sign for sign in value)
     assert list(documents(raw + b" " + raw)) == [slow_value(raw)] * 2
+
+
+KEYS = ["é", "日本", "a b", "a.b", "", "[0]", '"', "\n", "\\", "$x", "\u2028", "\U0001f600", "app.k8s.io/name", "a"]
+
+
+@pytest.mark.parametrize("is_escaped", [True, False])
+@pytest.mark.parametrize("key", KEYS)
+def test_any_key_is_found_on_every_road(key: str, is_escaped: bool) -> None:
+    records = [{key: {key: number}, "other": [1]} for number in range(3)]
+    content = json.dumps({key: {"items": records}, "items": records}, ensure_ascii=is_escaped).encode()
+    name = json.dumps(key, ensure_ascii=False)
+    for program in (
+        f".items[] | .[{name}]",
+        f".items[].{name}.{name}",
+        f".items | map(.{name} | keys)",
+        f"[.items[] | .{name}[{name}]] | add",
+        f".items | group_by(.{name}.{name}) | map(length)",
+        f".{name}.items | length",
+        f".items[] | .{name} as $x | $x[{name}] + 1",
+        f".items[] | select(.{name}.{name} == 1) | .other",
+    ):
+        assert same(query("jq", program, content).values, by_libjq(program, content))
+    for expression in (
+        f"items[].{name}.{name}",
+        f"items[?{name}.{name} > `0`].other",
+        f"max_by(items, &{name}.{name})",
+    ):
+        assert same(query("jmespath", expression, content).values, by_jmespath(expression, json.loads(content)))
