@@ -15,6 +15,7 @@ from kmnb.testing._contract_base import MIB, ContractBase, content, within
 NAMES = (
     "a%20b", "a b", "a+b", "a%2520b", "step%26.png", "x:y", ".hidden", "a..b", "...", "=41", "A", "=~x",
     unicodedata.normalize("NFC", "é.csv"), unicodedata.normalize("NFD", "é.csv"), "日本.json", "\U0001f600",
+    "\uffee", "z\U0001f600/1", "z\uffee/1", "z~",
     "CASE", "case", "Case", "~", "a~", "@", "a@", "-", "--x", "#frag", "q?x=1", "a&b;c", "'\"`", "<b>", "{x}", "[1]",
     "*", ">", "a.>", "$KV", "%", "%%", "|", "^", "con", "nul.txt", "x" * 200, "metadata.json", "a@/b", "a/b", "a/b/c",
 )  # fmt: skip

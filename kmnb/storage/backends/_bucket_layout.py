@@ -38,6 +38,7 @@ _MARKED = re.compile(r"=~[0-9a-f]{64}\Z")
 _CHARACTER = 3
 # A cut at a character boundary may lose up to three bytes.
 _FOREIGN = "foreign"
+_HIGH = re.compile("[\ue000-\U0010ffff]")
 _IDENTITY = re.compile(r"(discussions/)?[0-9a-f]{32}\Z")
 _DIGEST = re.compile(r"([0-9a-f]{64})?\Z")
 
@@ -182,9 +183,17 @@ class Paths:
         return path.removeprefix(self.prefix)
 
     def mix(self, path: str) -> bytes | None:
-        """Tell which paths are neighbours but not in order, since some are cut; None for one in its place."""
-        rest = path.removeprefix(self.prefix).encode()
-        return rest[: self._long] if len(rest) >= self._long else None
+        """Tell which paths are neighbours but not in order; None for one in its place.
+
+        Some are cut; and some stores sort by UTF-16, in which characters past U+FFFF stand before those from U+E000.
+        """
+        rest = path.removeprefix(self.prefix)
+        if not rest.isascii() and (high := _HIGH.search(rest)) is not None:
+            before = rest[: high.start()].encode()
+            if len(before) < self._long:
+                return before
+        raw = rest.encode()
+        return raw[: self._long] if len(raw) >= self._long else None
 
     def folder(self, prefix: str) -> tuple[str, bool]:
         """Give the folder that holds all paths below a checked prefix, and whether it holds nothing else."""
