@@ -19,6 +19,8 @@ from typing import Any
 from tests.children import ROOT
 
 SECONDS = 300
+INSTALL_SECONDS = 1800
+"""Longest that pip may take for one peer: together they are some hundred packages, on a slow disk without a cache."""
 BASE = ("ipykernel", "pandas", "pyarrow", "polars", "fsspec", "aiohttp", "six")
 """What every peer finds there; without the last one buckaroo does not import."""
 
@@ -46,10 +48,10 @@ class Environment:
         command = [str(self.python), "-m", "pip", "install", "-qq", "--disable-pip-version-check", *packages]
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, timeout=SECONDS, check=False, env=self.surroundings()
+                command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False, env=self.surroundings()
             )
         except subprocess.TimeoutExpired:
-            return f"pip took more than {SECONDS} s"
+            return f"pip took more than {INSTALL_SECONDS} s"
         errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or done.stderr.splitlines()
         return None if done.returncode == 0 else (errors[-1] if errors else f"pip ended with {done.returncode}")[:160]
 
