@@ -7,7 +7,6 @@ its digest, so that ``verify`` can run it again.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import tempfile
@@ -24,6 +23,7 @@ from kmnb.errors import AlreadyExists, BadRequest, StoreError, shown
 from kmnb.ops._asked import Asked
 from kmnb.ops.materialise import Item, Manifest, materialise
 from kmnb.sandbox import Verdict, run_async, validate_async
+from kmnb.sandbox._threads import in_thread
 
 FOLDER_PREFIX = "kmnb-compute-"
 """Beginning of the names of runs' temporary folders; the owner's process id follows."""
@@ -193,10 +193,10 @@ async def _keep_outputs(context: ComputeContext, outcome: Outcome, output: Path)
     lineage = {"source_run": receipt.digest if receipt else "", "source_digests": ",".join(sources)}
     handles = []
     if len(outcome.stdout.encode("utf-8", "replace")) > INLINE_MAX_BYTES:
-        await asyncio.to_thread(_write_stdout, output, outcome.stdout)
-    for path in sorted(await asyncio.to_thread(lambda: [one for one in output.rglob("*") if one.is_file()])):
+        await in_thread(_write_stdout, output, outcome.stdout)
+    for path in sorted(await in_thread(lambda: [one for one in output.rglob("*") if one.is_file()])):
         handles.append(await context.keep_file(path.relative_to(output).as_posix(), path, lineage))
-    await asyncio.to_thread(shutil.rmtree, output, ignore_errors=True)
+    await in_thread(shutil.rmtree, output, ignore_errors=True)
     return tuple(handles)
 
 

@@ -7,7 +7,6 @@ fetches only what is missing and takes away what is no longer asked for.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import hashlib
 import json
@@ -22,6 +21,7 @@ from kmnb.core.bounds import MIB
 from kmnb.core.metadata import ObjectInfo
 from kmnb.core.progress import advance, tally
 from kmnb.errors import BoundExceeded, DigestMismatch, KeySyntaxError
+from kmnb.sandbox._threads import in_thread
 from kmnb.storage._protocols import ObjectArea
 
 MATERIALISE_MAX_BYTES = 1024 * MIB
@@ -96,20 +96,20 @@ async def materialise(
     wanted = {info.key: (area, info, local_path(folder, info.key)) for area, info in items}
     _check_nesting(set(wanted))
     _check_total(sum(info.size or 0 for _, info, _ in wanted.values()), max_bytes)
-    known = await asyncio.to_thread(_prepare, folder, set(wanted), remove_stale)
+    known = await in_thread(_prepare, folder, set(wanted), remove_stale)
     entries, used = {one.key: one for one in known if one.key not in wanted}, 0
     for key, (area, info, path) in sorted(wanted.items()):
-        entry = await asyncio.to_thread(_still_there, path, info, {one.key: one for one in known})
+        entry = await in_thread(_still_there, path, info, {one.key: one for one in known})
         entries[key] = entry or await _fetch(area, info, path, room=max_bytes - used)
         used += entries[key].size
     manifest = Manifest(folder, tuple(entries[key] for key in sorted(entries)))
-    await asyncio.to_thread(_write_manifest, manifest)
+    await in_thread(_write_manifest, manifest)
     return manifest
 
 
 async def _fetch(area: ObjectArea, info: ObjectInfo, path: Path, *, room: int) -> Entry:
     """Stream one object into its file."""
-    await asyncio.to_thread(_make_folders, path.parent)
+    await in_thread(_make_folders, path.parent)
     handle, temporary = tempfile.mkstemp(prefix=".materialise-", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -133,7 +133,7 @@ async def _copy(area: ObjectArea, info: ObjectInfo, file: BinaryIO, *, room: int
             size += len(block)
             _check_total(size, room)
             digest.update(block)
-            await asyncio.to_thread(file.write, block)
+            await in_thread(file.write, block)
             advance(len(block))
     return "sha256:" + digest.hexdigest(), size
 

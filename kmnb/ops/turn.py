@@ -65,7 +65,8 @@ class Turn:
             artifact = await get_artifact(self._context, reference)
             found.setdefault(artifact.uri, artifact)
         self._artifacts = tuple(found.values())
-        self._folder = await asyncio.to_thread(tempfile.mkdtemp, prefix=f"{FOLDER_PREFIX}{os.getpid()}-")
+        # At once: the name of a folder that a thread makes is lost when its caller is cancelled.
+        self._folder = tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-")
         try:
             os.chmod(self._folder, 0o711)  # noqa: S103 - a run with a user of its own must pass through
             items = [await artifact.locate() for artifact in self._artifacts]

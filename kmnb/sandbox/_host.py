@@ -68,7 +68,7 @@ class Host:
     begun: dict[int, asyncio.Future[str | None]] = field(default_factory=dict)
     """For requests by number: tells the run's folder once its program runs."""
     _groups: dict[int, int] = field(default_factory=dict)
-    _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _launching: asyncio.Task[None] | None = None
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     """Lets so many runs through at once."""
     _count: int = 0
@@ -79,9 +79,12 @@ class Host:
         Raises:
             SandboxUnavailable: It cannot be started, or no engine works.
         """
-        async with self._starting:
-            if self._process is None or self._process.poll() is not None:
-                await self._launch()
+        launching = self._launching
+        if launching is None or (launching.done() and (self._process is None or self._process.poll() is not None)):
+            # A task of its own: who waits for it may be cancelled, the spawner then begins all the same.
+            launching = self._launching = asyncio.get_running_loop().create_task(self._launch())
+            launching.add_done_callback(lambda task: task.cancelled() or task.exception())
+        await asyncio.shield(launching)
         assert self.isolation is not None
         return self.isolation
 

@@ -17,6 +17,7 @@ from kmnb.sandbox._limits import Limits
 from kmnb.sandbox._pipes import Output, Pipes
 from kmnb.sandbox._reasons import exit_code_of, reason_of
 from kmnb.sandbox._receipts import Ending, Finished
+from kmnb.sandbox._threads import in_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ async def take_output(
     notes: tuple[str, ...] = ()
     try:
         if descriptors and output is not None:
-            notes = await asyncio.to_thread(collect, descriptors[0], output, limits, taken=taken)
+            notes = await in_thread(collect, descriptors[0], output, limits, taken=taken)
     finally:
         for descriptor in descriptors:
             os.close(descriptor)

@@ -28,6 +28,7 @@ from kmnb.sandbox._observe import Observer
 from kmnb.sandbox._pipes import Output
 from kmnb.sandbox._reasons import exit_code_of, reason_of
 from kmnb.sandbox._receipts import Ending, Finished, make_outcome
+from kmnb.sandbox._threads import in_thread
 from kmnb.sandbox.kernels._client import Cell
 from kmnb.sandbox.kernels._kernel import Kernel, show_artifacts
 from kmnb.sandbox.kernels._pool import KERNEL_LIMITS, Pool
@@ -122,7 +123,7 @@ async def run_cell(
     check_level(isolation, required_level)
     check_paths(code, isolation, folder)
     async with own.once() if name is None else own.sessions.hold((owner, name)) as (kernel, remarks):
-        await asyncio.to_thread(show_artifacts, folder, kernel.artifacts)
+        await in_thread(show_artifacts, folder, kernel.artifacts)
         with Observer(None if name else kernel.artifacts, kernel.note(facts)) as observer:
             ending, notes = await _run(kernel, text, cell=cell, limits=limits, kept=name is not None, output=output)
     return make_outcome(

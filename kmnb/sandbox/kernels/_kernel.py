@@ -18,6 +18,7 @@ from kmnb.sandbox._collect import Taken, collect
 from kmnb.sandbox._host import Answer, Host
 from kmnb.sandbox._limits import Limits
 from kmnb.sandbox._supervise import take_output
+from kmnb.sandbox._threads import in_thread
 from kmnb.sandbox.kernels._client import CellClient
 
 PORTS = {"shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_port": 4, "hb_port": 5}
@@ -85,7 +86,7 @@ class Kernel:
         try:
             if not descriptors:
                 return ()
-            return await asyncio.to_thread(collect, descriptors[0], output, self.limits, taken=self.taken, alive=True)
+            return await in_thread(collect, descriptors[0], output, self.limits, taken=self.taken, alive=True)
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -119,7 +120,7 @@ class Kernel:
             )
             return message, notes
         finally:
-            await asyncio.to_thread(shutil.rmtree, self.artifacts, ignore_errors=True)
+            await in_thread(shutil.rmtree, self.artifacts, ignore_errors=True)
 
 
 async def start_kernel(host: Host, limits: Limits) -> Kernel:
@@ -174,6 +175,8 @@ async def submit_kernel(host: Host, message: dict[str, Any]) -> tuple[int, Answe
     try:
         folder = await begun
     except BaseException:
+        # The answer stays awaited by the host, which lets go of what comes with it.
+        ended.cancel()
         host.end(number, "setup")
         raise
     if folder is None:

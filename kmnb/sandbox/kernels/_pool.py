@@ -38,6 +38,7 @@ class Pool:
     """Its spawner."""
     sessions: Sessions = field(init=False)
     """Kernels that are kept."""
+    _opening: asyncio.Task[None] | None = None
     _filling: asyncio.Task[None] | None = None
 
     def __post_init__(self) -> None:
@@ -49,18 +50,25 @@ class Pool:
         Raises:
             SandboxUnavailable: ipykernel is not installed, or no engine works.
         """
-        if self.host is None:
-            try:
-                reads, library = await asyncio.to_thread(package_paths, (*KERNEL_PACKAGES, *self.packages))
-            except ValueError as error:
-                raise SandboxUnavailable("kernels", str(error), "pip install 'kmnb[lab]'") from error
-            host = Host(self.engines, self.landlock_abi, kernel=True, reads=reads, library=library)
-            await host.start()
-            # After the spawner's own farewell was registered, so that it comes before it.
-            on_exit(self.close)
-            self.host = host
+        if self._opening is None or (self._opening.done() and self.host is None):
+            # A task of its own, so that whoever waits for it may be cancelled and nobody opens a second one.
+            self._opening = asyncio.get_running_loop().create_task(self._open())
+            self._opening.add_done_callback(lambda task: task.cancelled() or task.exception())
+        await asyncio.shield(self._opening)
+        assert self.host is not None
         await self.host.start()
         return self.host
+
+    async def _open(self) -> None:
+        try:
+            reads, library = await asyncio.to_thread(package_paths, (*KERNEL_PACKAGES, *self.packages))
+        except ValueError as error:
+            raise SandboxUnavailable("kernels", str(error), "pip install 'kmnb[lab]'") from error
+        host = Host(self.engines, self.landlock_abi, kernel=True, reads=reads, library=library)
+        await host.start()
+        # After the spawner's own farewell was registered, so that it comes before it.
+        on_exit(self.close)
+        self.host = host
 
     async def take(self) -> Kernel:
         """Give a kernel that has run nothing, and prepare the next one."""
