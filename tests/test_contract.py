@@ -85,6 +85,14 @@ def test_one_operation_on_two_numbers_of_one_receipt_is_derived(text: str, statu
     assert [one.status for one in contract.check(text, [receipt("247 12")]).numbers] == [status]
 
 
+def test_a_bare_number_may_be_meant_in_the_unit_of_its_neighbour() -> None:
+    text = "It rained on 623 of 1461 days, 42.6 percent; 838 days were dry. There were 99 storms in 838 hours."
+    assert list(statuses(text, receipt("623 of 1461 days were wet")).items()) == [
+        ("623", "backed"), ("1461", "backed"), ("42.6 percent", "derived"), ("838", "unbacked"), ("99", "unbacked")
+    ]  # fmt: skip
+    assert contract.check("838 days were dry", [receipt("623 of 1461 days were wet")]).ok
+
+
 def test_numbers_of_two_receipts_are_not_combined() -> None:
     assert statuses("259", receipt("247"), receipt("12")) == {"259": "unbacked"}
 

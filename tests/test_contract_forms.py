@@ -66,7 +66,8 @@ NEVER = (
 IN_STRICT = (
     "line 75", "page 75", "step 75", "issue #75", "x75", "12:59", "May 12 pods", "2026-11 pods", "in 2043.",
     "the 75th", "three",
-    "a dozen", "half of them", "twice as many", "dozens of pods", "LXXV pods", "xviii pods", "/data/75", "7d9f8 pods",
+    "a dozen", "half of them", "twice as many", "dozens of pods", "LXXV pods", "8.126.183.148", "xviii pods",
+    "/data/75", "7d9f8 pods",
     "one pod failed",
 )  # fmt: skip
 """What is doubtful: refused in strict mode, listed as ignored otherwise."""

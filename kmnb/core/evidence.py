@@ -141,23 +141,39 @@ class Evidence:
 def _combined(numbers: tuple[Number, ...]) -> Iterator[tuple[str, Decimal, str]]:
     """Walk what one operation on two numbers of a receipt gives: dimension, amount, formula."""
     listed = [one for one in numbers if len(one.value) <= DERIVED_DIGITS]
-    amounts = list(dict.fromkeys((unit_of(one.unit).dimension, one.exact) for one in listed))
+    amounts = list(dict.fromkeys((unit_of(one.unit).dimension, one.exact, unit_of(one.unit).factor) for one in listed))
     if len(amounts) > DERIVED_MAX:
         return
-    for dimension, first in amounts:
+    for dimension, first, factor in amounts:
         if not dimension:
             yield "%", _CONTEXT.multiply(Decimal(100), first), f"100 * {plain_decimal(first)}"
-        for other, second in amounts:
+        for other, second, other_factor in amounts:
             if (dimension, first) == (other, second):
                 continue
             names = plain_decimal(first), plain_decimal(second)
+            if bool(dimension) is not bool(other):
+                # "623 of 1461 days": a bare number may be meant in the unit of its neighbour.
+                yield from _alike(
+                    first * (1 if dimension else other_factor),
+                    second * (1 if other else factor),
+                    dimension=dimension or other,
+                    names=names,
+                )
             if dimension == other:
-                yield dimension, _CONTEXT.add(first, second), " + ".join(names)
-                yield dimension, _CONTEXT.subtract(first, second), " - ".join(names)
+                yield from _alike(first, second, dimension=dimension, names=names)
             if not dimension or not other:
                 yield dimension or other, _CONTEXT.multiply(first, second), " * ".join(names)
-            if second and other in ("", dimension):
-                quotient = _CONTEXT.divide(first, second)
-                yield "" if dimension == other else dimension, quotient, " / ".join(names)
-                if dimension == other:
-                    yield "%", _CONTEXT.multiply(Decimal(100), quotient), " % ".join(names)
+            if second and dimension and not other:
+                yield dimension, _CONTEXT.divide(first, second), " / ".join(names)
+
+
+def _alike(
+    first: Decimal, second: Decimal, *, dimension: str, names: tuple[str, str]
+) -> Iterator[tuple[str, Decimal, str]]:
+    """Walk what two amounts of one dimension give."""
+    yield dimension, _CONTEXT.add(first, second), " + ".join(names)
+    yield dimension, _CONTEXT.subtract(first, second), " - ".join(names)
+    if second:
+        quotient = _CONTEXT.divide(first, second)
+        yield "", quotient, " / ".join(names)
+        yield "%", _CONTEXT.multiply(Decimal(100), quotient), " % ".join(names)

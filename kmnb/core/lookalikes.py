@@ -27,6 +27,8 @@ _BEFORE_CLOCK = re.compile(
     r"(?:\b(?:at|by|until|till|since|from|to|before|after|between|and)\s|(?:19|20)\d\d,?\s|[T(–-])$", re.I
 )
 
+_IP = r"(?P<ip>\d{1,3}(?:\.\d{1,3}){3})(?:/(?P<net>\d{1,3})|:(?P<port>\d{1,5}))?(?![\w%:]|[.,]\d)"
+
 Check = Callable[[re.Match[str]], bool]
 """Whether what has the form of something can be one."""
 
@@ -73,6 +75,12 @@ def _is_address(match: re.Match[str]) -> bool:
     return int(match.groupdict().get("net") or 0) <= 128 and int(match.groupdict().get("port") or 0) < 65536
 
 
+def _is_sure_address(match: re.Match[str]) -> bool:
+    # "8.126.183.148" may be a number with groups of three digits; addresses of private networks are common.
+    grouped = re.fullmatch(r"\d{1,3}(?:\.\d{3}){3}", match[0]) is not None
+    return _is_address(match) and (not grouped or ip_address(match["ip"]).is_private)
+
+
 def _is_digest(match: re.Match[str]) -> bool:
     # Digits and letters take turns in a digest; "43000000a" is a number with a letter.
     return len(re.findall(r"\d+|[a-f]+", match[0])) > 2 and not re.fullmatch(r"\d+e\d+", match[0])
@@ -104,8 +112,8 @@ DIGIT_FIRST = (
     _row("clock time", rf"{_CLOCK}(?:{_ZONE}|\s?[ap]m\b)(?![\w:%])"),
     _row("clock time", rf"{_CLOCK}(?![\w:%]|[.,]\d)", check=_is_sure_clock),
     _row("clock time", rf"{_CLOCK}(?![\w:%]|[.,]\d)", doubtful=True),
-    _row("address", r"(?P<ip>\d{1,3}(?:\.\d{1,3}){3})(?:/(?P<net>\d{1,3})|:(?P<port>\d{1,5}))?(?![\w%:]|\.\d)",
-         check=_is_address),
+    _row("address", _IP, check=_is_sure_address),
+    _row("address", _IP, doubtful=True, check=_is_address),
     _row("address", r"[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}(?![\w:])"),
     _row("address", r"(?P<ip>[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{0,4}){2,7})(?:/(?P<net>\d{1,3}))?(?![\w:%])",
          check=_is_address),

@@ -146,8 +146,8 @@ def unit_at(text: str, place: int) -> tuple[str, int]:
         place: Where the number ends.
 
     Returns:
-        The unit as it is written, and where what belongs to the number ends: of "k bytes" the k. Without a
-        unit an empty text and the place.
+        The unit as it is written, and where what belongs to the number ends: of "k bytes" the k, of " days" nothing.
+        Without a unit an empty text and the place.
     """
     match = _UNIT.match(text, place)
     if match is None or match.end() == place:
@@ -159,8 +159,17 @@ def unit_at(text: str, place: int) -> tuple[str, int]:
         # "a=17 b=42", "17 m(…)": the name of the next thing.
         end = match.end("scale") if match["scale"] else place
     written = text[place:end]
-    if match["scale"] and name[:1] in tuple(_SPACES) and end > match.end("scale"):
-        end = match.end("scale")
+    if name[:1] in tuple(_SPACES) and end > match.start("name"):
+        if match["scale"]:
+            end = match.end("scale")
+        elif (
+            len(name) > 3
+            and name.isascii()
+            and name[1:].islower()
+            and _named(UNITS, name).dimension not in ("%", "byte")
+        ):
+            # "1461 days": a word that stands behind the number, not a part of it.
+            end = place
     # A space is kept as one, since "per cent" is a name; before the unit there is none.
     return " ".join(re.sub(rf"[{_SPACES}-]+", " ", written).split()), end
 
