@@ -61,6 +61,8 @@ class Batch:
     """How many records this stretch holds as the format counts them; None where :attr:`counted` tells it."""
     places: Sequence[int] | None = None
     """Number of each row where problems stand between them; None where they follow one another from ``start``."""
+    types: tuple[Mapping[str, Any], ...] | None = None
+    """All columns as the format declares them: dicts with ``name``, ``type`` and ``nullable``; None elsewhere."""
 
     @property
     def numbers(self) -> Sequence[int]:

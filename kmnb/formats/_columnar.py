@@ -59,8 +59,9 @@ class CollectingSplitter:
     def finish(self) -> Batch:
         """Give all rows."""
         batches = list(answered(self._plugin.scan(len(self._content), None), bytes(self._content)))
-        self.columns = batches[0].columns if batches else ()
-        return Batch([row for batch in batches for row in batch.rows], 0, columns=self.columns, kind="table")
+        self.columns, types = (batches[0].columns, batches[0].types) if batches else ((), None)
+        rows = [row for batch in batches for row in batch.rows]
+        return Batch(rows, 0, columns=self.columns, types=types, kind="table")
 
 
 class FirstRows(NamedTuple):

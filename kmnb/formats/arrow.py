@@ -78,7 +78,7 @@ def _file_rows(file: SparseFile, columns: Sequence[str] | None, wanted: Sequence
     opened = yield from reading(file, lambda: open_file(None))
     known = opened.schema.names
     fields = [at for at, name in enumerate(known) if columns is None or name in columns]
-    yield Batch(columns=tuple(known), kind="table")
+    yield Batch(columns=tuple(known), types=columns_of(opened.schema), kind="table")
     # Without a column no body is read, and the header of each batch still tells its rows.
     bare = (yield from reading(file, lambda: open_file([]))) if wanted is not None else None
     opened = yield from reading(file, lambda: open_file(fields))
@@ -112,6 +112,7 @@ def _stream_rows(file: SparseFile) -> Scan:
     if file.size > READ_AHEAD_BYTES:
         yield from fetching(file, Need(READ_AHEAD_BYTES, file.size))
     table = yield from reading(file, read_all)
+    yield Batch(columns=tuple(table.schema.names), types=columns_of(table.schema), kind="table")
     yield from Batches(table.schema.names).of(table)
 
 

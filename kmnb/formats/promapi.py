@@ -14,6 +14,7 @@ from typing import Any
 
 from kmnb.core.lenient import slow_value
 from kmnb.core.records import Batch, Dialect, Problem
+from kmnb.core.shape import PathTypes
 from kmnb.formats import json as documents
 from kmnb.formats._counting import LineCounter
 from kmnb.formats._description import Description
@@ -75,6 +76,10 @@ class SeriesSplitter:
         return Batch(rows, start, problems, kind="json", records=len(series))
 
 
+_TYPED_SAMPLES = 1000
+"""Samples whose fields are looked at."""
+
+
 class SeriesCounter:
     """Counts series and samples."""
 
@@ -82,6 +87,7 @@ class SeriesCounter:
         self.lines: LineCounter | None = LineCounter(indexed=indexed, blank=None)
         self._splitter = SeriesSplitter(Dialect())
         self._series = self._samples = 0
+        self._types = PathTypes()
         self._head = b""
         self.description: Description | None = None
 
@@ -96,13 +102,16 @@ class SeriesCounter:
         self._add(self._splitter.finish())
         found = describe_document(self._head[:65_536], whole=len(self._head) < 65_536)
         self.description = Description(
-            noun="series", key=found.key, firsts=found.firsts, columns=found.columns, is_spaced=True,
+            noun="series", key=found.key, firsts=found.firsts, columns=self._types.columns(), is_spaced=True,
             shape=found.shape, outcome=found.outcome, note=f"{self._samples:,} samples",
         )  # fmt: skip
         return self._series
 
     def _add(self, batch: Batch) -> None:
         self._series += batch.counted
+        # The records are the samples: what is stored of their fields is what select takes.
+        for row in batch.rows[: max(0, _TYPED_SAMPLES - self._samples)]:
+            self._types.add(json.loads(row))
         self._samples += len(batch.rows)
 
 

@@ -32,6 +32,7 @@ class SchemaRun:
         self._most: int = arguments.get("rows") or 0
         self._cap = max_bytes
         self._problems = Problems(strict=bool(arguments.get("strict")))
+        self._declared: tuple[Mapping[str, Any], ...] | None = None
         self._columns: ColumnTypes | None = None
         self._paths = PathTypes()
         self._lines = self._seen = 0
@@ -39,8 +40,8 @@ class SchemaRun:
 
     @property
     def full(self) -> bool:
-        """Whether enough records were looked at."""
-        return bool(self._most) and self._seen >= self._most
+        """Whether enough records were looked at; none need be where the format declares its columns."""
+        return self._declared is not None or (bool(self._most) and self._seen >= self._most)
 
     @property
     def done(self) -> bool:
@@ -51,6 +52,7 @@ class SchemaRun:
         """Take the next batch of records."""
         batch: Batch = item
         self._problems.add(batch.problems)
+        self._declared = self._declared or batch.types
         if batch.columns is not None and self._columns is None:
             self._columns = ColumnTypes(batch.columns)
         rows = batch.rows[: self._most - self._seen] if self._most else batch.rows
@@ -76,10 +78,14 @@ class SchemaRun:
 
     def finish(self) -> Slice:
         """Give a dict for each column or path."""
-        columns = self._columns.columns() if self._columns else self._paths.columns()
+        columns = self._declared or (self._columns.columns() if self._columns else self._paths.columns())
         if not columns and self._lines:
             columns = ({"name": "line", "type": "text", "nullable": False},)
-        notes = [] if self._ended else [f"types are those of the first {self._seen:,} records; rows=0 looks at all"]
+        notes = (
+            []
+            if self._ended or self._declared
+            else [f"types are those of the first {self._seen:,} records; rows=0 looks at all"]
+        )
         if self._paths.is_cut:
             notes.append("there are more paths than are listed")
         return schema_slice(
@@ -169,7 +175,9 @@ class SchemaSip:
             return None
         if not all(isinstance(column, dict) and {"name", "type", "nullable"} <= set(column) for column in columns):
             return None
-        return schema_slice(columns, max_bytes=max_bytes, notes=["types are those of the records at the beginning"])
+        is_declared = any("source_type" in column for column in columns)
+        notes = [] if is_declared else ["types are those of the records at the beginning"]
+        return schema_slice(columns, max_bytes=max_bytes, notes=notes)
 
 
 SIP = SchemaSip()

@@ -18,6 +18,7 @@ from kmnb.errors import NotSupported, StoreError
 from kmnb.formats import _arrow, arrow, parquet
 from kmnb.formats._inspect import inspect
 from tests.formats.reading import cases, corpus, read, scan
+from tests.sips.driving import sip_bytes
 
 ROWS = 80_000
 TABLE = pa.table(
@@ -194,3 +195,24 @@ def test_without_pyarrow_the_error_names_the_extra(monkeypatch: pytest.MonkeyPat
 
 def as_parquet_without_import() -> bytes:
     return corpus("columnar/nested_lists.snappy.parquet")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "file", "stream"])
+def test_a_schema_is_the_one_that_the_file_declares_stored_or_not_and_moves_no_rows(kind: str) -> None:
+    fields = [pa.field("id", pa.int64(), nullable=False), pa.field("at", pa.timestamp("us"))]
+    rows = pa.table([pa.array(range(100_000)), pa.nulls(100_000, pa.timestamp("us"))], pa.schema(fields))
+    out = io.BytesIO()
+    if kind == "parquet":
+        pa.parquet.write_table(rows, out, compression="none", use_dictionary=False)
+    else:
+        with (pa.ipc.new_file if kind == "file" else pa.ipc.new_stream)(out, rows.schema) as writer:
+            writer.write_table(rows)
+    content = out.getvalue()
+    foreign = sip_bytes(content, "schema", {})
+    assert foreign.values == sip_bytes(content, "schema", {}, indexed=True).values
+    assert [(one["name"], one["type"], one["nullable"]) for one in foreign.values] == [
+        ("id", "integer", False),
+        ("at", "timestamp", True),
+    ]
+    assert kind == "stream" or foreign.fetched_bytes < 200_000
+    assert sip_bytes(gzip.compress(content), "schema", {}).values == foreign.values

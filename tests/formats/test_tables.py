@@ -286,3 +286,11 @@ def test_the_stored_schema_of_samples_is_the_one_that_a_scan_gives() -> None:
     many = b"".join(b'x{l%d="1"} 1\n' % number for number in range(900))
     cut = sip_bytes(many, "schema", {}, indexed=True)
     assert (cut.complete, cut.total_is_lower_bound) == (False, True)
+
+
+def test_the_stored_schema_of_an_api_answer_names_what_select_takes() -> None:
+    content = b'{"status":"success","data":{"resultType":"vector","result":[{"metric":{"job":"a"},"value":[1,"2"]}]}}'
+    stored = sip_bytes(content, "schema", {}, indexed=True).values
+    assert stored == sip_bytes(content, "schema", {}).values
+    names = [column["name"] for column in stored]
+    assert list(sip_bytes(content, "select", {"columns": names}).values[0]) == names
