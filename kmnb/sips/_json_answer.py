@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from kmnb.core.bounds import QUERY_SECONDS
+from kmnb.core.describe import Param
 from kmnb.core.records import Problem
 from kmnb.core.slice import Slice
 from kmnb.core.walks import Records
@@ -16,6 +18,13 @@ from kmnb.sips._json_values import compact
 
 PROBLEMS_MAX = 20
 """Most problems that an answer lists; all are counted."""
+
+QUERY_PARAMS = (
+    Param("timeout_seconds", "number", "Longest time for one step.", QUERY_SECONDS, minimum=0.1, advanced=True),
+    Param("strict", "flag", "Whether a line that is no JSON is an error.", False, advanced=True),
+    Param("cursor", "text", "Where an earlier answer ended.", advanced=True),
+)
+"""Parameters of every query, behind its program."""
 
 
 def too_large(what: str, size: int, cap: int) -> BoundExceeded:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kmnb.core.bounds import QUERY_SECONDS
 from kmnb.core.describe import Example, Operation, Param
 from kmnb.core.lenient import told
 from kmnb.core.slice import Slice
@@ -15,7 +14,7 @@ from kmnb.sips._jmes_eval import Compiler
 from kmnb.sips._jmes_plan import Plan, plan_expression
 from kmnb.sips._jmes_slots import SlotRun
 from kmnb.sips._jmes_values import parse_expression
-from kmnb.sips._json_answer import ListAnswer
+from kmnb.sips._json_answer import QUERY_PARAMS, ListAnswer
 from kmnb.sips._json_values import Need, counting_decoder, decoder, documents_of, one_decoder
 
 
@@ -162,9 +161,7 @@ class JmespathSip:
         "Evaluate a JMESPath expression.",
         (
             Param("expression", "text", "A JMESPath expression.", required=True, positional=True),
-            Param("timeout_seconds", "number", "Longest time for one step.", QUERY_SECONDS, minimum=0.1, advanced=True),
-            Param("strict", "flag", "Whether a line that is no JSON is an error.", False, advanced=True),
-            Param("cursor", "text", "Where an earlier answer ended.", advanced=True),
+            *QUERY_PARAMS,
         ),
         (
             Example(b'{"items":[{"n":1},{"n":2}]}', {"expression": "items[].n"}, ([1, 2],), "[1,2]\n"),

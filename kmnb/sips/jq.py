@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kmnb.core.bounds import QUERY_SECONDS
 from kmnb.core.describe import Example, Operation, Param
 from kmnb.core.slice import Slice
 from kmnb.core.walks import Begins, DocumentEnds, Event, Found, Key, Path, Records, Shape, Walk
@@ -13,7 +12,7 @@ from kmnb.sips._jq_body import Body
 from kmnb.sips._jq_fold import Folding
 from kmnb.sips._jq_library import check_program, outputs
 from kmnb.sips._jq_plan import Plan, after, plan_program
-from kmnb.sips._json_answer import Answer
+from kmnb.sips._json_answer import QUERY_PARAMS, Answer
 from kmnb.sips._json_values import check_documents, counting_decoder, decoder
 
 
@@ -169,9 +168,7 @@ class JqSip:
         "Run a jq program.",
         (
             Param("program", "text", "A program of the jq language.", required=True, positional=True),
-            Param("timeout_seconds", "number", "Longest time for one step.", QUERY_SECONDS, minimum=0.1, advanced=True),
-            Param("strict", "flag", "Whether a line that is no JSON is an error.", False, advanced=True),
-            Param("cursor", "text", "Where an earlier answer ended.", advanced=True),
+            *QUERY_PARAMS,
         ),
         (
             Example(b'{"items":[{"n":"a"},{"n":"b"}]}', {"program": ".items[].n"}, ("a", "b"), '"a"\n"b"\n'),

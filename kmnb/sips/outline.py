@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from kmnb.core.describe import Example, Operation, Param
+from kmnb.core.describe import Example, Operation
 from kmnb.core.lenient import told
 from kmnb.core.records import Batch, Problem
 from kmnb.core.slice import Slice
 from kmnb.sips._json_values import compact, one_decoder
-from kmnb.sips._rows import Problems
+from kmnb.sips._rows import RECORD_PARAMS, Problems
 
 PATHS_MAX = 2000
 """Most paths that are told apart; of objects used as maps only so many keys are looked at."""
@@ -121,13 +121,7 @@ class OutlineSip:
     operation = Operation(
         "outline",
         "Show the paths of the records with their types and how often they occur.",
-        (
-            Param("delimiter", "text", "Character between cells; found out when not given.", advanced=True),
-            Param("quote", "text", "Quote character of cells.", advanced=True),
-            Param("encoding", "text", "Text encoding; found out when not given.", advanced=True),
-            Param("header", "flag", "Whether the first record names the columns.", advanced=True),
-            Param("strict", "flag", "Whether a bad record is an error.", False, advanced=True),
-        ),
+        RECORD_PARAMS,
         (
             Example(
                 b'{"items":[{"a":1,"b":[true]},{"a":null}]}',
