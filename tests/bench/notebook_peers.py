@@ -46,9 +46,11 @@ class Environment:
     def _install(self, *packages: str) -> str | None:
         """Install packages; give the reason where that fails."""
         command = [str(self.python), "-m", "pip", "install", "-qq", "--disable-pip-version-check", *packages]
+        # What pip needs here (registries, certificates, its cache) stands in variables and in the person's own folder.
+        surroundings = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False, env=self.surroundings()
+                command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False, env=surroundings
             )
         except subprocess.TimeoutExpired:
             return f"pip took more than {INSTALL_SECONDS} s"
@@ -57,10 +59,9 @@ class Environment:
 
     def surroundings(self, **more: str) -> dict[str, str]:
         """Variables of a program in there: its own folders, nothing of this process' Python."""
-        kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "PIP_CONFIG_FILE") if name in os.environ}
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
         own = {"HOME": str(self.folder), "IPYTHONDIR": str(self.folder / "ipython"), "PYTHONNOUSERSITE": "1"}
-        cache = os.environ.get("PIP_CACHE_DIR") or str(Path.home() / ".cache" / "pip")
-        return kept | own | {"PIP_CACHE_DIR": cache} | more
+        return kept | own | more
 
     def run(self, program: str, *arguments: str) -> Any:
         """Run a program that prints JSON on its last line; its error is an AssertionError."""
