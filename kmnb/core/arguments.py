@@ -50,6 +50,8 @@ def _value(operation: Operation, param: Param, value: Any) -> Any:
         near = difflib.get_close_matches(str(value), param.choices, n=3)
         raise BadRequest(thing, f"{_shown(value)} is not a choice", f"Use {' or '.join(near or param.choices)}.")
     if param.minimum is not None and isinstance(value, int | float) and value < param.minimum:
+        if param.below == "default":
+            return param.default
         raise BadRequest(thing, f"{_shown(value)} is too small", f"Use {param.minimum:g} or more.")
     return value
 

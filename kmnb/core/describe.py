@@ -30,6 +30,8 @@ class Param:
     """The only allowed texts; empty for any."""
     minimum: float | None = None
     """Smallest allowed number, inclusive."""
+    below: Literal["refused", "default"] = "refused"
+    """What a smaller number is; sips take it for the default, as agents of Kubemoot expect."""
     advanced: bool = False
     """Whether short help may leave it out."""
 

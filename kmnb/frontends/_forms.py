@@ -231,6 +231,6 @@ def _property(param: Param) -> dict[str, Any]:
         schema["default"] = param.default
     if param.choices:
         schema["enum"] = list(param.choices)
-    if param.minimum is not None:
+    if param.minimum is not None and param.below == "refused":
         schema["minimum"] = int(param.minimum) if param.kind == "integer" else param.minimum
     return schema

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 NUMBERS_TEXT_MAX = 4096
 """Longest answer in characters whose receipt lists the answer's numbers."""
 _COMMON = (
-    Param("max_bytes", "integer", "Cap of the answer in bytes, at most 64 MiB.", minimum=1, advanced=True),
+    Param(
+        "max_bytes", "integer", "Cap of the answer in bytes, at most 64 MiB.", minimum=1, below="default", advanced=True
+    ),
     Param("section", "text", "Name of the [section] to read where a text holds several.", advanced=True),
 )
 

@@ -111,7 +111,7 @@ class LinesSip:
         "Show a page of lines by number.",
         (
             Param("start", "integer", "First line, counted from 0; a negative one is 0.", 0, positional=True),
-            Param("limit", "integer", "Most lines; 0 for the rest.", 100, positional=True, minimum=0),
+            Param("limit", "integer", "Most lines; 0 for the rest.", 100, positional=True, minimum=0, below="default"),
             Param("cursor", "text", "Where an earlier page ended; replaces start.", advanced=True),
         ),
         (

@@ -136,7 +136,14 @@ class SchemaSip:
         "schema",
         "Tell the columns, or the paths of records, with their types.",
         (
-            Param("rows", "integer", "How many records are looked at; 0 for all.", ROWS_LOOKED_AT, minimum=0),
+            Param(
+                "rows",
+                "integer",
+                "How many records are looked at; 0 for all.",
+                ROWS_LOOKED_AT,
+                minimum=0,
+                below="default",
+            ),
             *RECORD_PARAMS,
         ),
         (
