@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import AsyncIterator
-from typing import Generic, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from typing import Any, Generic, TypeVar
 
 from kmnb.errors import forked
 
@@ -12,6 +14,8 @@ T = TypeVar("T")
 
 _left: list[object] = []
 """What a parent process walks, as its forked child sees it. Dropped there, it would be closed on a dead loop."""
+_closing: set[asyncio.Task[None]] = set()
+"""What is closed once its last step has ended; a loop itself does not hold its tasks."""
 
 
 class Walk(Generic[T]):
@@ -23,6 +27,7 @@ class Walk(Generic[T]):
 
     def __init__(self, source: AsyncIterator[T]) -> None:
         self._source, self._pid = source, os.getpid()
+        self._step: asyncio.Task[Any] | None = None
 
     @property
     def is_ours(self) -> bool:
@@ -43,9 +48,25 @@ class Walk(Generic[T]):
 
     async def next(self) -> T:
         """Give the next item."""
-        return await self._source.__anext__()
+        self._step = asyncio.current_task()
+        try:
+            return await self._source.__anext__()
+        finally:
+            self._step = None
 
     async def close(self) -> None:
-        """Close what is walked."""
-        if (close := getattr(self._source, "aclose", None)) is not None:
+        """Close what is walked; a step that was cancelled and still cleans up is not waited for."""
+        if (close := getattr(self._source, "aclose", None)) is None:
+            return
+        if self._step is None:
             await close()
+            return
+        closing = asyncio.ensure_future(_close_after(self._step, close))
+        _closing.add(closing)
+        closing.add_done_callback(_closing.discard)
+
+
+async def _close_after(step: asyncio.Task[Any], close: Callable[[], Awaitable[None]]) -> None:
+    await asyncio.wait({step})
+    with suppress(Exception):  # nobody waits for it any more
+        await close()

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from kmnb.errors import BoundExceeded, forked
+from kmnb.errors import BoundExceeded, StoreError, forked
 
 T = TypeVar("T")
 
@@ -70,8 +70,15 @@ class _Answer:
 
 
 class _Pool:
-    def __init__(self, most: int) -> None:
-        self.most, self.pid = most, os.getpid()
+    """Threads for calls.
+
+    Args:
+        most: How many there may be.
+        is_brief: Whether calls end soon, so that one may wait for another where the system gives no more threads.
+    """
+
+    def __init__(self, most: int, *, is_brief: bool = True) -> None:
+        self.most, self.is_brief, self.pid = most, is_brief, os.getpid()
         self.calls: queue.SimpleQueue[tuple[Callable[[], Any], _Answer | Future[Any]]] = queue.SimpleQueue()
         self.lock = threading.Lock()
         self.threads = self.abandoned = 0
@@ -83,9 +90,21 @@ class _Pool:
             is_more = self.free <= 0 and self.threads < self.most
             self.threads += is_more
             self.free += is_more - 1
-        self.calls.put((call, answer))
         if is_more:
+            self._start()
+        self.calls.put((call, answer))
+
+    def _start(self) -> None:
+        try:
             threading.Thread(target=self._work, name="kmnb-io", daemon=True).start()
+        except RuntimeError:
+            with self.lock:
+                self.threads -= 1
+                may_wait = self.is_brief and self.threads > 0
+                self.free -= may_wait  # the call waits for a thread of others
+            if not may_wait:
+                step = "End some of its threads, or allow it more (ulimit -u, pids.max of its container)"
+                raise StoreError("this process", "the system gives it no more threads", step) from None
 
     def abandon(self, future: Future[Any]) -> None:
         """Count a call that nobody waits for any more, until it ends by itself."""
@@ -134,12 +153,12 @@ class _Pool:
         os._exit(1)
 
 
-_pool, _sources = _Pool(MAX_THREADS), _Pool(SOURCES_MAX)
+_pool, _sources = _Pool(MAX_THREADS), _Pool(SOURCES_MAX, is_brief=False)
 
 
 def _after_fork() -> None:
     global _pool, _sources
-    _pool, _sources = _Pool(MAX_THREADS), _Pool(SOURCES_MAX)
+    _pool, _sources = _Pool(MAX_THREADS), _Pool(SOURCES_MAX, is_brief=False)
 
 
 os.register_at_fork(after_in_child=_after_fork)

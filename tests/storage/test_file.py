@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -210,6 +211,38 @@ def test_a_store_whose_folder_went_away_starts_anew(store: Store, root: Path) ->
     assert list(store.list()) == []
     store.put("a", b"2")
     assert b"".join(store.stream("a")) == b"2"
+
+
+def test_records_of_a_store_whose_folder_went_away_start_anew_and_describe_says_so(root: Path) -> None:
+    backend = run(open_backend(f"file://{root}"))
+    run(backend.records.put("r", b"1", expected=None))
+    shutil.rmtree(root)
+    with pytest.raises(StoreUnavailable, match="its folder is gone"):
+        run(backend.describe())
+    run(backend.records.delete("r"))
+    run(backend.records.put("r", b"2", expected=None))
+    assert run(backend.records.get("r")).value == b"2"
+
+
+@pytest.mark.parametrize("seconds", [10**14, -(10**11), 2**63 - 1])
+def test_a_file_of_a_year_that_no_date_tells_ends_no_listing(
+    store: Store, root: Path, monkeypatch: pytest.MonkeyPatch, seconds: int
+) -> None:
+    """Not every file system keeps such times, so they are told as if it did."""
+    store.put("a/b", b"1")
+    (root / "discussions" / "a" / "c@").write_bytes(b"foreign")
+    real = os.lstat
+
+    def lstat(path: str) -> os.stat_result:
+        if not str(path).endswith("c@"):
+            return real(path)
+        found = list(real(path))
+        return os.stat_result((*found[:8], seconds, *found[9:]))
+
+    monkeypatch.setattr(os, "lstat", lstat)
+    found = {info.key: info for info in store.list()}
+    assert list(found) == ["a/b", "a/c"]
+    assert found["a/c"].created_at.year == (9998 if seconds > 0 else 2)
 
 
 FULL_DISK = """

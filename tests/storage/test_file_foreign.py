@@ -282,3 +282,49 @@ def test_a_pipe_in_the_place_of_a_peers_version_is_not_waited_for(root: Path, la
                 await asyncio.wait_for(verb, 10)
 
     run(ask())
+
+
+@pytest.mark.parametrize("layout", ["agent-mesh", "adk"])
+def test_a_disk_without_room_is_told_by_a_peers_layout_and_nothing_stays(root: Path, layout: str) -> None:
+    """Large versions are staged block by block, small ones at once; neither leaves its staged file held."""
+    program = """
+import os, resource, signal, sys
+from kmnb._bridge import run
+from kmnb.core.addresses import NamedAddress
+from kmnb.errors import StoreError
+from kmnb.storage import open_backend
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+backend = run(open_backend("file://" + sys.argv[1], layout=sys.argv[2]))
+address = NamedAddress.of("r.csv", app="app", user="u", session="s")
+run(backend.named.put(address.version_key(0), b"x" * 500, create_only=True))
+held = len(os.listdir("/proc/self/fd"))
+for most, data in ((9_000_000, [b"x" * 1_000_000] * 10), (4_000, b"x" * 5_000)):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+    try:
+        run(backend.named.put(address.version_key(1), data, create_only=True))
+    except StoreError as error:
+        assert "does not take a file of that size" in str(error), error
+        assert "r.csv" in str(error), error
+    else:
+        raise AssertionError("it fitted")
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+assert len(os.listdir("/proc/self/fd")) == held
+assert os.listdir(os.path.join(sys.argv[1], ".kmnb", "staging")) == []
+run(backend.named.put(address.version_key(1), b"y", create_only=True))
+async def keys():
+    return [info.key async for info in backend.named.list()]
+assert run(keys()) == [address.version_key(number) for number in (0, 1)]
+print("well")
+"""
+    answer = python("-c", program, str(root), layout)
+    assert (answer.clean, answer.out) == (True, "well\n"), answer
+
+
+def test_what_a_killed_deletion_left_keeps_no_version_of_the_kit(root: Path) -> None:
+    backend = run(open_backend(f"file://{root}", layout="adk"))
+    key = NamedAddress.of("r.csv", app="app", user="u", session="s").version_key(0)
+    run(backend.named.put(key, b"bytes of the version"))
+    (version,) = root.rglob("versions/0")
+    (version.parent / ".0.removed" / "rest").mkdir(parents=True)
+    run(backend.named.delete(key))
+    assert list(root.rglob("versions")) == []

@@ -16,12 +16,15 @@ from kmnb.errors import (
     ArtifactNotFound,
     BadRequest,
     DigestMismatch,
+    StoreError,
     StoreUnavailable,
     VersionConflict,
 )
 from kmnb.storage import open_backend
+from kmnb.storage.backends._nats_lister import GROUP_FIRST
 from kmnb.storage.backends.nats import NatsBackend
-from tests.storage.nats_places import jetstream
+from kmnb.testing._nats import NatsServer
+from tests.storage.nats_places import fresh, jetstream
 
 MIB = 1024 * 1024
 
@@ -131,6 +134,22 @@ def test_the_history_of_a_subject_is_what_was_stored_there(backend: NatsBackend)
         return [message.data async for message in backend.bus.history("kubemoot.discuss.ns.c.*.t1")]
 
     assert run(story()) == [b"%d" % number for number in range(1, 600, 2)]
+
+
+def test_a_listing_that_is_under_way_when_the_store_is_closed_says_so_at_once(server: NatsServer) -> None:
+    backend = run(open_backend(fresh(server.url)))
+
+    async def check() -> None:
+        for number in range(GROUP_FIRST + 5):
+            await backend.discussions.put(f"a/{number}", b"")
+        listing = backend.discussions.list("a")
+        await anext(listing)
+        await backend.close()
+        with pytest.raises(StoreError, match="it was closed") as caught:
+            [info async for info in listing]
+        assert caught.value.facts["closed"]
+
+    run(check())
 
 
 def test_an_unreachable_server_is_named_within_the_time_out_and_no_secret_is() -> None:

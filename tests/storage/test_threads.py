@@ -8,7 +8,9 @@ import threading
 import pytest
 
 from kmnb._bridge import run
-from kmnb.storage._threads import MAX_THREADS, in_thread, in_thread_detached, in_threads
+from kmnb.errors import StoreError
+from kmnb.storage import _threads
+from kmnb.storage._threads import MAX_THREADS, in_source, in_thread, in_thread_detached, in_threads
 
 SECONDS = 20.0
 
@@ -65,3 +67,42 @@ def test_what_a_call_raises_reaches_who_waits(error: type[BaseException]) -> Non
         assert await in_thread(lambda: 1) == 1
 
     run(asyncio.wait_for(check(), SECONDS))
+
+
+class _NoMoreThreads(threading.Thread):
+    def start(self) -> None:
+        raise RuntimeError("can't start new thread")
+
+
+def test_where_the_system_gives_no_more_threads_calls_take_turns_and_sources_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A source may wait for ever, so none waits for another; and no call that was refused is made later."""
+    brief, sources = _threads._Pool(MAX_THREADS), _threads._Pool(MAX_THREADS, is_brief=False)
+    monkeypatch.setattr(_threads, "_pool", brief)
+    monkeypatch.setattr(_threads, "_sources", sources)
+    go, made = threading.Event(), list[int]()
+
+    async def check() -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(threading, "Thread", _NoMoreThreads)
+            for refused in (in_thread(lambda: made.append(1)), in_source(lambda: made.append(2))):
+                with pytest.raises(StoreError, match="no more threads"):
+                    await refused
+        busy = [asyncio.ensure_future(in_thread(lambda: go.wait(SECONDS)))]
+        waiting = asyncio.ensure_future(in_source(lambda: go.wait(SECONDS)))
+        await asyncio.sleep(0)
+        with monkeypatch.context() as patch:
+            patch.setattr(threading, "Thread", _NoMoreThreads)
+            busy += [asyncio.ensure_future(in_thread(lambda: made.append(3))) for _ in range(3)]
+            with pytest.raises(StoreError, match="no more threads"):
+                await in_source(lambda: made.append(4))
+        go.set()
+        await asyncio.gather(*busy)
+        assert await waiting
+        await in_threads(*[lambda: made.append(5)] * 40)
+        assert await in_source(lambda: 6) == 6
+
+    run(asyncio.wait_for(check(), SECONDS))
+    assert made == [3] * 3 + [5] * 40
+    assert (brief.free, sources.free) == (brief.threads, sources.threads)

@@ -60,7 +60,8 @@ class BucketArea:
         """Store an object; see ``ObjectArea.put``."""
         writer, path = self._writer, self._paths.path(check_key(key))
         self._bucket.life.check()
-        if create_only and (known_size(source) or SMALL_MAX_BYTES + 1) > SMALL_MAX_BYTES:
+        size = known_size(source)
+        if create_only and (size is None or size > SMALL_MAX_BYTES):
             # Only the conditional write decides; whoever is late anyway shall not read or send a large source first.
             await writer.before(path, f"artifact {key!r}", create_only=True)
         async with aclosing(Intake(source, progress)) as intake:

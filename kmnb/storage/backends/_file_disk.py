@@ -11,6 +11,7 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 
 from kmnb.errors import (
     AlreadyExists,
@@ -28,6 +29,7 @@ LEFTOVER_SECONDS = 60.0
 LOCK_SECONDS = 10.0
 """How long a writer of records waits for another one."""
 _RACES_MAX = 100
+_FIRST_SECONDS, _LAST_SECONDS = (datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in (2, 9998))
 
 _NO_FILE = "no file lies at its place but a folder, a pipe, a device or a link that leads nowhere"
 _REMOVE = "See what it is for, and remove it there"
@@ -95,6 +97,20 @@ def file_mode(folder: str) -> int:
     return os.stat(folder).st_mode & 0o666
 
 
+def ready_mode(folder: str) -> int:
+    """Give the mode of new files in a folder of the store's own, which is made where somebody removed it."""
+    try:
+        return file_mode(folder)
+    except FileNotFoundError:
+        make_folders(folder)
+        return file_mode(folder)
+
+
+def moment(seconds: float) -> datetime:
+    """Give a file's time. File systems keep times of any year; one that no date can tell becomes the nearest."""
+    return datetime.fromtimestamp(min(max(seconds, _FIRST_SECONDS), _LAST_SECONDS), UTC)
+
+
 def sync_folder(path: str) -> None:
     """Flush a folder, so that names made in it survive a crash."""
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -146,13 +162,7 @@ class Staged:
     def open(self) -> Staged:
         """Make the file, and its folder where somebody removed it."""
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        folder = os.path.dirname(self.path)
-        try:
-            mode = file_mode(folder)
-        except FileNotFoundError:
-            make_folders(folder)
-            mode = file_mode(folder)
-        self.file = os.open(self.path, flags, mode)
+        self.file = os.open(self.path, flags, ready_mode(os.path.dirname(self.path)))
         fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return self
 
@@ -231,7 +241,7 @@ def locked(path: str) -> Iterator[None]:
     Raises:
         StoreUnavailable: Another writer kept it for too long.
     """
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, file_mode(os.path.dirname(path)))
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, ready_mode(os.path.dirname(path)))
     try:
         until = time.monotonic() + LOCK_SECONDS
         while True:

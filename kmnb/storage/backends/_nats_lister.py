@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
-from kmnb.errors import StoreUnavailable
+from kmnb.errors import StoreError, StoreUnavailable
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_lane import Lane
 from kmnb.storage.backends._nats_lanes import Lanes
@@ -74,7 +74,7 @@ class Lister:
                     page = await _Answer(lane).ask(
                         f"{self._stream.link.address.api}.STREAM.INFO.{self._stream.stream}", question
                     )
-            except StoreUnavailable:
+            except StoreError:
                 raise
             except (OSError, TimeoutError) as lost:
                 error = lost
@@ -123,7 +123,7 @@ class Lister:
                 async with watched(self._stream.link, thing, share=share), self._lanes.lane(thing) as lane:
                     batch = _LastBatch(lane, make)
                     await batch.ask(f"{self._stream.link.address.api}.DIRECT.GET.{self._stream.stream}", subjects)
-            except StoreUnavailable:
+            except StoreError:
                 raise
             except (OSError, TimeoutError):
                 batch = None

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from kmnb.core.metadata import Capability, ObjectInfo
-from kmnb.errors import DigestMismatch, StoreUnavailable
+from kmnb.errors import ArtifactNotFound, DigestMismatch, StoreUnavailable
 from kmnb.storage._callers import tell
 from kmnb.storage._keys import check_key, check_prefix
 from kmnb.storage._life import Life
@@ -138,7 +138,7 @@ def _listed(key: str, path: str) -> ObjectInfo | None:
         if error.errno not in disk.NO_FILE | {errno.EACCES, errno.EPERM}:
             raise
     with suppress(FileNotFoundError):
-        return ObjectInfo(key, created_at=datetime.fromtimestamp(os.lstat(path).st_mtime, UTC))
+        return ObjectInfo(key, created_at=disk.moment(os.lstat(path).st_mtime))
     return None
 
 
@@ -173,11 +173,23 @@ class FileBackend:
         return datetime.now(UTC)
 
     async def describe(self) -> dict[str, Any]:
-        """Tell free space and what killed writers left."""
+        """Tell free space and what killed writers left.
+
+        Raises:
+            StoreUnavailable: Somebody removed the folder.
+        """
         self._life.check()
-        usage = await in_thread(lambda: shutil.disk_usage(self._root))
-        under_way = await in_thread(lambda: len(os.listdir(self._staging)))
-        return {"kind": "file", "url": self.url, "free_bytes": usage.free, "under_way": under_way, "warnings": []}
+
+        def look() -> tuple[int, int]:
+            with disk.disk_errors(f"store {self.url}"):
+                return shutil.disk_usage(self._root).free, len(os.listdir(self._staging))
+
+        try:
+            free, under_way = await in_thread(look)
+        except ArtifactNotFound:
+            step = "See what became of it; what is stored now makes it anew"
+            raise StoreUnavailable(f"store {self.url}", "its folder is gone", step) from None
+        return {"kind": "file", "url": self.url, "free_bytes": free, "under_way": under_way, "warnings": []}
 
     async def collect(self, *, dry_run: bool = False) -> list[Remnant]:
         """Remove staged files of killed writers."""

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, cast
 
 from kmnb.core.addresses import NamedAddress, Place, parse_app, parse_place
@@ -27,7 +28,7 @@ from kmnb.storage._ranges import check_range, same_object
 from kmnb.storage._source import Intake, final_attributes, known_size
 from kmnb.storage._threads import in_thread
 from kmnb.storage.backends._bucket_layout import SMALL_MAX_BYTES
-from kmnb.storage.backends._file_disk import Staged
+from kmnb.storage.backends._file_disk import Staged, disk_errors
 from kmnb.storage.layouts import _companions as companions
 from kmnb.storage.layouts._shelf import About, Shelf, Slot, Told
 from kmnb.storage.layouts._tree import is_number
@@ -39,6 +40,14 @@ _MARK, _DIGEST, _SIZE = "peer-mark", "peer-digest", "peer-size"
 
 def _some_address(place: Place) -> NamedAddress:
     return NamedAddress(place.app, place.user, place.session, place.filename or "x")
+
+
+def _append(file: Staged, block: bytes | memoryview, key: str) -> None:
+    """Write to a staged file; it is made first."""
+    with disk_errors(f"artifact {key!a:.1000}"):
+        if not file.is_open:
+            file.open()
+        file.write(block)
 
 
 class LayoutArea:
@@ -216,9 +225,10 @@ class LayoutArea:
             data: bytes | Staged | None = await intake.whole(SMALL_MAX_BYTES)
             try:
                 if data is None:
-                    data = Staged(self.shelf.staging or tempfile.gettempdir()).open()
+                    data = Staged(self.shelf.staging or tempfile.gettempdir())
+                    await in_thread(partial(_append, data, b"", key))
                     async for block in intake.rest():
-                        await in_thread(lambda block=block: data.write(block))  # type: ignore[misc]
+                        await in_thread(partial(_append, data, block, key))
                 told = final_attributes(attributes)
                 about = About(told, secrets.token_hex(8), datetime.now(UTC), intake.size)
                 digest = f"sha256:{await intake.digest()}"

@@ -169,6 +169,7 @@ class KitFolder(tree.FolderShelf):
             # A version that is being removed must not be read half: it leaves its place first.
             gone = os.path.join(os.path.dirname(folder), f".{version}.removed")
             with disk_errors(f"artifact {address.name!a:.200} version {version}"):
+                shutil.rmtree(gone, ignore_errors=True)  # of somebody who was killed here
                 try:
                     os.rename(folder, gone)
                 except FileNotFoundError:

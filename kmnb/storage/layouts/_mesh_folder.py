@@ -104,7 +104,7 @@ class MeshFolder(tree.FolderShelf):
                     if os.path.lexists(path):
                         raise FileExistsError
                     tree.write_file(self._staging, f"{path}.meta", document)
-                    file.publish(path, create_only=True)
+                    _publish(file, path)
                 except FileExistsError:
                     raise AlreadyExists(thing, "the number is taken", "Take the next one.") from None
                 finally:
@@ -123,3 +123,13 @@ class MeshFolder(tree.FolderShelf):
                 tree.prune(os.path.dirname(path), self._root)
 
         await in_thread(remove)
+
+
+def _publish(file: Staged, path: str) -> None:
+    try:
+        file.publish(path, create_only=True)
+    except FileExistsError:
+        raise  # the peer was faster, and what describes its bytes may be its own by now
+    except BaseException:
+        tree.remove_file(f"{path}.meta")
+        raise

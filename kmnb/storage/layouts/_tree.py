@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import AsyncIterator, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -27,7 +27,7 @@ def identity_of(found: os.stat_result) -> str:
 
 def moment_of(found: os.stat_result) -> datetime:
     """When a file was written, UTC."""
-    return datetime.fromtimestamp(found.st_mtime, UTC)
+    return disk.moment(found.st_mtime)
 
 
 def is_number(name: str) -> bool:
@@ -89,8 +89,12 @@ def read_document(path: str) -> dict[str, Any] | None:
 
 def staged(staging: str, data: bytes) -> Staged:
     """Stage bytes."""
-    file = Staged(staging).open()
-    file.write(data)
+    file = Staged(staging)
+    try:
+        file.open().write(data)
+    except BaseException:
+        file.discard()
+        raise
     return file
 
 

@@ -1,0 +1,76 @@
+"""Walks that are left: what they walk is closed, and whoever leaves is neither held up nor told something else."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from kmnb import _bridge
+from kmnb._bridge import bridge_iterate, iterate
+
+SECONDS = 20.0
+
+
+class Slow:
+    """A source whose second step, once it is cancelled, cleans up until it is allowed to end."""
+
+    def __init__(self) -> None:
+        self.reached, self.go, self.closed = threading.Event(), threading.Event(), threading.Event()
+
+    async def items(self) -> AsyncIterator[int]:
+        """Walk it."""
+        try:
+            yield 1
+            try:
+                self.reached.set()
+                await asyncio.sleep(10 * SECONDS)
+            finally:
+                while not self.go.is_set():
+                    await asyncio.sleep(0.01)
+        finally:
+            self.closed.set()
+
+
+def test_an_interrupt_of_a_step_that_cleans_up_for_long_reaches_its_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = Slow()
+
+    def interrupted(outcome: Future[Any]) -> None:
+        monkeypatch.setattr(_bridge, "patience", None)
+        assert slow.reached.wait(SECONDS)
+        assert not outcome.done()
+        raise KeyboardInterrupt
+
+    walk = iterate(slow.items())
+    assert next(walk) == 1
+    monkeypatch.setattr(_bridge, "patience", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        next(walk)
+    assert not slow.closed.is_set()
+    slow.go.set()
+    assert slow.closed.wait(SECONDS)
+
+
+def test_a_task_that_is_cancelled_in_such_a_step_ends_at_once() -> None:
+    slow = Slow()
+
+    async def walk() -> None:
+        async for _ in bridge_iterate(slow.items()):
+            pass
+
+    async def check() -> None:
+        walking = asyncio.ensure_future(walk())
+        while not slow.reached.is_set():
+            await asyncio.sleep(0.01)
+        walking.cancel()
+        await asyncio.wait({walking}, timeout=SECONDS)
+        assert walking.cancelled()
+
+    asyncio.run(check())
+    assert not slow.closed.is_set()
+    slow.go.set()
+    assert slow.closed.wait(SECONDS)
