@@ -77,6 +77,15 @@ def test_units_and_stated_rounding_count(text: str, stdout: str, status: str) ->
     assert [one.status for one in contract.check(text, [receipt(stdout)]).numbers] == [status]
 
 
+@pytest.mark.parametrize(
+    ("text", "ok"), [("42.71 %", True), ("42.7 %", True), ("43%", True), ("42.8 %", False), ("44%", False)]
+)
+def test_a_printed_share_is_stated_as_a_rounded_percentage(text: str, ok: bool) -> None:
+    printed = [receipt("share 0.4271")]
+    assert contract.check(f"{text} of them", printed).ok is ok
+    assert not contract.check(f"{text} of them", printed, strict=True).ok
+
+
 @pytest.mark.parametrize(("text", "status"), [
     ("259", "derived"), ("235", "derived"), ("20.58", "derived"), ("4.9 %", "derived"), ("5 %", "derived"),
     ("260", "unbacked"), ("6 %", "unbacked"), ("20", "unbacked"),

@@ -146,7 +146,7 @@ def _combined(numbers: tuple[Number, ...]) -> Iterator[tuple[str, Decimal, str]]
         return
     for dimension, first, factor in amounts:
         if not dimension:
-            yield "%", _CONTEXT.multiply(Decimal(100), first), f"100 * {plain_decimal(first)}"
+            yield "%", _CONTEXT.multiply(Decimal(100), first), f"{plain_decimal(first)} in %"
         for other, second, other_factor in amounts:
             if (dimension, first) == (other, second):
                 continue

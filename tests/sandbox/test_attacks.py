@@ -67,4 +67,7 @@ def test_the_recorded_page_names_every_probe_in_every_place() -> None:
     assert "| ✓ | ✗ |" in made
     assert "| ✓ | fs_hidden |" in made
     for text in (made, attack_table.PAGE.read_text("utf-8")):
-        assert {line.split()[1] for line in text.splitlines() if line.startswith("| ")} >= probes
+        # One page with one table of them.
+        assert text.count("# Attack probes") == 1
+        table = text.partition("| probe |")[2].partition("\n\n")[0]
+        assert {line.split()[1] for line in table.splitlines()[2:]} == probes

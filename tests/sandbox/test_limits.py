@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -129,10 +130,18 @@ def test_an_empty_program_runs_under_the_smallest_limits(run: Any, name: str, la
     assert (outcome.stdout, outcome.exit_code) == ("1\n", 0), outcome.stderr
 
 
+LIBC = (
+    "import ctypes, os, time\nlibc = ctypes.CDLL(None)\nlibc.mmap.restype = ctypes.c_void_p\n"
+    "libc.mmap.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long\n"
+    "libc.munmap.argtypes = ctypes.c_void_p, ctypes.c_size_t\n"
+)
 HIDDEN = {
     "shared": "import mmap, time\nm = mmap.mmap(-1, 300 << 20)\nfor i in range(300):\n m[i << 20] = 1\n"
     " m.madvise(mmap.MADV_DONTNEED, i << 20, 1 << 20)\ntime.sleep(20)",
     "zero": "import mmap, os, time\nm = mmap.mmap(os.open('/dev/zero', os.O_RDWR), 300 << 20)\ntime.sleep(20)",
+    # All but one page of each mapping is given back, and all of it stays.
+    "rest": LIBC + "for _ in range(24):\n at = libc.mmap(None, 64 << 20, 3, 0x21, -1, 0)\n"
+    " ctypes.memset(at, 1, 64 << 20)\n libc.munmap(at + 4096, (64 << 20) - 4096)\ntime.sleep(20)",
     "sockets": "import os, socket, time\nfor _ in range(9):\n if os.fork() == 0: break\n"
     "kept = [socket.socketpair() for _ in range(100)]\ntime.sleep(20)",
 }
@@ -147,6 +156,60 @@ def test_memory_that_no_process_shows_is_bounded(run: Any, where: str) -> None:
 def test_few_sockets_and_a_small_shared_mapping_are_no_excess(run: Any) -> None:
     code = "import mmap, socket, time\nm = mmap.mmap(-1, 50 << 20)\np = [socket.socketpair() for _ in range(50)]\n"
     assert run(code + "time.sleep(0.4)", limits={"memory_bytes": 200 << 20}).ok
+
+
+SHARED = {
+    "copied on writing": "data = bytearray(b'1') * (120 << 20)",
+    "shared": "data = mmap.mmap(-1, 120 << 20)\nfor at in range(0, len(data), 4096): data[at] = 1",
+}
+
+
+@pytest.mark.parametrize("how", SHARED)
+def test_memory_that_children_have_from_their_parent_counts_once(run: Any, how: str) -> None:
+    children = (
+        "\nfor _ in range(3):\n if os.fork() == 0:\n  sum(data[at] for at in range(0, len(data), 4096))\n"
+        "  time.sleep(0.6)\n  os._exit(0)\nprint([os.wait()[1] for _ in range(3)])"
+    )
+    outcome = run("import mmap, os, time\n" + SHARED[how] + children, limits={"memory_bytes": 300 << 20})
+    assert (outcome.stdout, outcome.reason) == ("[0, 0, 0]\n", "exit"), outcome.stderr
+
+
+def test_files_that_are_mapped_alone_count(run: Any, host: Host) -> None:
+    code = (
+        "for at in range(9):\n file = os.open('f', os.O_RDWR | os.O_CREAT)\n os.write(file, bytes(30 << 20))\n"
+        " libc.mmap(None, 4096, 1, 1, file, 0)\n os.unlink('f')\n os.close(file)\ntime.sleep(20)"
+    )
+    outcome = run(LIBC + code, timeout_seconds=15)
+    assert outcome.reason == "disk", outcome.stderr
+    assert outcome.reason_by == ("supervisor" if "flat" in host.engines else "program")
+
+
+def test_no_descriptor_can_be_under_way_where_files_are_watched(run: Any, host: Host) -> None:
+    code = (
+        "import socket\na, b = socket.socketpair()\na.send(b'fine')\nprint(b.recv(9))\nsocket.send_fds(a, [b'x'], [0])"
+    )
+    outcome = run(code)
+    assert outcome.stdout == "b'fine'\n"
+    assert outcome.ok is ("ns" in host.engines), outcome.stderr
+
+
+def test_folders_that_can_be_entered_and_not_be_read_count_as_too_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, mode in (("closed", 0o300), ("empty", 0o000)):
+        (tmp_path / name).mkdir(mode=mode)
+
+    def scandir(path: str) -> Any:
+        # Root may read them all the same.
+        if os.fspath(path).endswith(("closed", "empty")):
+            raise PermissionError
+        return listed(path)
+
+    listed = os.scandir
+    monkeypatch.setattr(watch.os, "scandir", scandir)
+    assert watch._folder_use(str(tmp_path), 50)[1] > 50
+    os.rmdir(tmp_path / "closed")
+    assert watch._folder_use(str(tmp_path), 50)[1] == 1
 
 
 def test_the_buffers_of_a_socket_cannot_be_made_larger(run: Any) -> None:
@@ -169,6 +232,6 @@ def test_mappings_that_cannot_be_looked_at_count_by_their_address_space(monkeypa
         return open(path, *arguments, **options)
 
     monkeypatch.setattr(watch, "open", refuse, raising=False)
-    before = watch._shared_bytes([os.getpid()])
+    before = watch._shared([os.getpid()])[0]
     with mmap.mmap(-1, 300 << 20):
-        assert watch._shared_bytes([os.getpid()]) - before >= (300 << 20) - (before == 0) * watch.PROGRAM_BYTES
+        assert watch._shared([os.getpid()])[0] - before >= (300 << 20) - (before == 0) * watch.PROGRAM_BYTES

@@ -90,6 +90,8 @@ SURFACE = {
     **_all("mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr", EPERM),
     # Memory that belongs to no process and so to no limit.
     **_all("memfd_create memfd_secret", EPERM),
+    # A page of memory in a pipe keeps all of the large page that it is a part of.
+    **_all("vmsplice", EPERM),
     # Where memory lies, also that of others.
     **_all("migrate_pages move_pages mbind set_mempolicy set_mempolicy_home_node", EPERM),
     # Waits for the disks of the whole machine.
@@ -157,6 +159,8 @@ UNCONTAINED = {
     **_all("pidfd_open pidfd_send_signal", EPERM),
     # Nobody can leave the process group, so that one killpg ends them all.
     **_all("setsid setpgid", EPERM),
+    # A file whose descriptor is under way takes disk space and is seen in no process. sendto does for everything else.
+    **_all("sendmsg sendmmsg", EPERM),
     # Landlock leaves metadata open. These answers let cp -p, touch and tar work in the own folder all the same.
     **_all("chmod fchmod fchmodat fchmodat2 utime utimes utimensat futimesat", PRETEND),
     **_all("chown fchown lchown fchownat", EPERM),

@@ -24,7 +24,12 @@ def send(sock: socket.socket, message: dict[str, Any], descriptors: Sequence[int
     Raises:
         OSError: The other side is gone, or its queue is full.
     """
-    socket.send_fds(sock, [json.dumps(message).encode()], list(descriptors))
+    raw = json.dumps(message).encode()
+    if descriptors:
+        socket.send_fds(sock, [raw], list(descriptors))
+    else:
+        # Workers tell of their start under a filter that lets no descriptors be passed.
+        sock.send(raw)
 
 
 def receive(sock: socket.socket) -> tuple[dict[str, Any], list[int]] | None:

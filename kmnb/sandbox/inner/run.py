@@ -76,6 +76,8 @@ class Run:
     """Descriptor of the program's process, where it is not the one that stands for all."""
     endless: bool = False
     """Whether the server keeps the time, since it serves one request after the other."""
+    shared_before: int = 0
+    """Bytes of memory that processes of the machine shared when the job was handed out."""
     given_at: float = 0.0
     """When the job was handed out, by the monotonic clock."""
     started_at: float | None = None

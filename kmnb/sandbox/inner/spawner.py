@@ -214,13 +214,12 @@ class Spawner:
             self.spare = None
 
     def _look(self) -> None:
-        everyone = watch.processes()
+        everyone, shared = watch.processes(), watch.shared_on_machine()
         for run in self.runs:
             if run.ended_at is None:
                 pids = watch.members(run.child, everyone, contained=run.engine.contained)
-                passed = watch.excess(
-                    run.limits, pids, everyone=everyone, folders=[one for one in (run.folder, run.sockets) if one]
-                )
+                grown, folders = shared - run.shared_before, [one for one in (run.folder, run.sockets) if one]
+                passed = watch.excess(run.limits, pids, everyone=everyone, folders=folders, grown=grown)
                 if passed is not None:
                     run.end(passed)
         self._next_look = time.monotonic() + watch.EVERY_SECONDS
@@ -281,7 +280,8 @@ class Spawner:
             told = {"status": None, "reason": "setup", "folder": None, "seconds": 0.0, "cpu": 0.0, "error": str(error)}
             self._tell({"op": "ended", "id": message["id"], **told})
             return
-        run.number, run.limits, run.given_at = message["id"], message["limits"], time.monotonic()
+        run.number, run.limits, run.shared_before = message["id"], message["limits"], watch.shared_on_machine()
+        run.given_at = time.monotonic()
         if not self.runs:
             # Nothing was watched until now; a look goes over the whole machine and would delay the run that begins.
             self._next_look = run.given_at + watch.EVERY_SECONDS

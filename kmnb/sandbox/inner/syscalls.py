@@ -130,6 +130,8 @@ _NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "semget": (64, 190),
     "semop": (65, 193),
     "semtimedop": (220, 192),
+    "sendmmsg": (307, 269),
+    "sendmsg": (46, 211),
     "set_mempolicy": (238, 237),
     "set_mempolicy_home_node": (450, 450),
     "setdomainname": (171, 162),
@@ -166,6 +168,7 @@ _NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "utimensat": (280, 88),
     "utimes": (235, None),
     "vhangup": (153, 58),
+    "vmsplice": (278, 75),
 }
 
 

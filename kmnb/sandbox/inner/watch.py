@@ -23,6 +23,8 @@ PROGRAM_BYTES = 64 << 20
 """Mapped programs and libraries that a process may have where its mappings cannot be looked at."""
 UNNAMED = b"/dev/zero (deleted)"
 """How the kernel calls memory that processes share: it stays when none of them has it in its resident size."""
+COUNTED_TIMES = 4
+"""Up to how many times its limit a run's resident sizes are looked through for what is counted twice: it takes time."""
 
 Process = tuple[int, int, int, int]
 """Parent, process group, resident bytes, and bytes of address space."""
@@ -55,7 +57,7 @@ def members(leader: int, everyone: dict[int, Process], *, contained: bool) -> se
 
 
 def excess(
-    limits: dict[str, Any], pids: Iterable[int], *, everyone: dict[int, Process], folders: list[str]
+    limits: dict[str, Any], pids: Iterable[int], *, everyone: dict[int, Process], folders: list[str], grown: int = 0
 ) -> str | None:
     """Tell which limit on totals a run has passed.
 
@@ -64,28 +66,55 @@ def excess(
         pids: Its processes.
         everyone: What :func:`processes` gave.
         folders: Its folders on the host; none where its files are bounded by a file system of their own.
+        grown: Bytes by which :func:`shared_on_machine` has grown since it began.
 
     Returns:
         ``memory`` or ``disk``, or None.
     """
     own = [pid for pid in pids if pid in everyone]
-    if _takes_too_much(own, everyone, limits["memory_bytes"]):
+    if _takes_too_much(own, everyone, limits, grown=max(0, grown)):
         return "memory"
     if not folders:
         return None
     size, count = map(sum, zip(*(_folder_use(one, limits["files"]) for one in folders), strict=True))
-    if count > limits["files"] or size + _nameless_bytes(own, folders[0]) > limits["disk_bytes"]:
+    nameless = _nameless_bytes(own, folders[0], limits["file_bytes"])
+    if count > limits["files"] or size + nameless > limits["disk_bytes"]:
         return "disk"
     return None
 
 
-def _takes_too_much(own: list[int], everyone: dict[int, Process], most: int) -> bool:
+def shared_on_machine() -> int:
+    """Bytes of the memory that all processes of this machine share without a file; 0 where it is not told."""
+    with contextlib.suppress(OSError, ValueError, IndexError), open("/proc/meminfo", "rb", buffering=0) as file:
+        return int(file.read(8192).partition(b"\nShmem:")[2].split(None, 1)[0]) * 1024
+    return 0
+
+
+def _takes_too_much(own: list[int], everyone: dict[int, Process], limits: dict[str, Any], *, grown: int) -> bool:
+    most: int = limits["memory_bytes"]
     resident = sum(everyone[pid][2] for pid in own)
     # Looked for only where there is room for it to matter: a look goes over all mappings and descriptors.
-    hidden = sum(everyone[pid][3] for pid in own) + SOCKET_BYTES * sum(map(_descriptors, own))
-    if resident > most or resident + hidden <= most:
-        return resident > most
-    return resident + _shared_bytes(own) + _socket_bytes(own) > most
+    hidden = sum(everyone[pid][3] for pid in own) + SOCKET_BYTES * sum(map(_descriptors, own)) + grown
+    if resident + hidden <= most:
+        return False
+    mapped, pieces = _shared(own)
+    # A piece stays whole when all of it but a page is given back, and only the machine's total tells how large it is.
+    address: int = limits["address_bytes"]
+    shared = max(mapped, min(grown, pieces * address)) + _socket_bytes(own)
+    if resident + shared <= most or resident > COUNTED_TIMES * most:
+        return resident + shared > most
+    # Children have most of their memory from their parent, and touched shared memory is resident too.
+    return sum(_apart(pid, everyone[pid][2]) for pid in own) + shared > most
+
+
+def _apart(pid: int, resident: int) -> int:
+    """Bytes of a process with its share alone of what others have too, without shared memory; else all resident."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
+            sizes = {line.split(b":")[0]: int(line.split()[1]) * 1024 for line in file if line.startswith(b"Pss")}
+    except (OSError, ValueError, IndexError):
+        return resident
+    return sizes[b"Pss"] - sizes.get(b"Pss_Shmem", 0) if b"Pss" in sizes else resident
 
 
 def _descriptors(pid: int) -> int:
@@ -95,16 +124,17 @@ def _descriptors(pid: int) -> int:
         return 0
 
 
-def _shared_bytes(pids: Iterable[int]) -> int:
-    """Bytes of the memory that processes share without a file, each piece once and as large as it is mapped."""
+def _shared(pids: Iterable[int]) -> tuple[int, int]:
+    """Memory that processes share without a file: bytes, each piece once and as large as it is mapped, and pieces."""
     found: dict[bytes, int] = {}
-    unseen = 0
+    unseen, pieces = 0, 0
     for pid in pids:
         try:
             with open(f"/proc/{pid}/maps", "rb") as file:
                 lines = [line.split(None, 5) for line in file if line.rstrip().endswith(UNNAMED)]
         except PermissionError:
             unseen += max(0, _not_private(pid) - PROGRAM_BYTES)
+            pieces += 1
             continue
         except OSError:
             continue
@@ -114,7 +144,7 @@ def _shared_bytes(pids: Iterable[int]) -> int:
             sizes[inode] = sizes.get(inode, 0) + int(end, 16) - int(begin, 16)
         for inode, size in sizes.items():
             found[inode] = max(found.get(inode, 0), size)
-    return sum(found.values()) + unseen
+    return sum(found.values()) + unseen, len(found) + pieces
 
 
 def _not_private(pid: int) -> int:
@@ -143,7 +173,8 @@ def _socket_bytes(pids: Iterable[int]) -> int:
 def _folder_use(folder: str, most: int) -> tuple[int, int]:
     """Bytes on disk and number of files below a folder; it stops counting past the most.
 
-    Folders that lie deeper than is looked count as too many, since anything could hide there.
+    Folders that lie deeper than is looked, or that can be entered and not be read, count as too many, since anything
+    could hide there.
     """
     size, count, waiting = 0, 0, [(folder, 0)]
     while waiting and count <= most:
@@ -158,18 +189,31 @@ def _folder_use(folder: str, most: int) -> tuple[int, int]:
                     size += state.st_blocks * 512
                     if stat.S_ISDIR(state.st_mode):
                         waiting.append((entry.path, depth + 1))
+        except PermissionError:
+            if _can_be_entered(path):
+                return size, most + 1
         except OSError:
             continue
     return size, count
 
 
-def _nameless_bytes(pids: Iterable[int], folder: str) -> int:
-    """Bytes of files that are open and have no name any more, on the folder's file system."""
+def _can_be_entered(folder: str) -> bool:
+    with contextlib.suppress(OSError):
+        return bool(os.lstat(folder).st_mode & stat.S_IXUSR)
+    return False
+
+
+def _nameless_bytes(pids: Iterable[int], folder: str, most: int) -> int:
+    """Bytes of files that are in use and have no name any more, on the folder's file system.
+
+    What is mapped and not open tells no size, and counts as the largest file that there may be.
+    """
     try:
         device = os.stat(folder).st_dev
     except OSError:
         return 0
     found: dict[int, int] = {}
+    mapped: set[int] = set()
     for pid in pids:
         try:
             names = os.listdir(f"/proc/{pid}/fd")
@@ -182,4 +226,15 @@ def _nameless_bytes(pids: Iterable[int], folder: str) -> int:
                 continue
             if state.st_nlink == 0 and state.st_dev == device and stat.S_ISREG(state.st_mode):
                 found[state.st_ino] = state.st_blocks * 512
-    return sum(found.values())
+        mapped |= _mapped_files(pid, os.fsencode(folder) + b"/")
+    return sum(found.values()) + most * len(mapped - set(found))
+
+
+def _mapped_files(pid: int, below: bytes) -> set[int]:
+    """Numbers of the files without a name that a process has mapped and that lay in a folder."""
+    try:
+        with open(f"/proc/{pid}/maps", "rb") as file:
+            lines = [line.split(None, 5) for line in file if line.endswith(b" (deleted)\n") and below in line]
+    except OSError:
+        return set()
+    return {int(line[4]) for line in lines if line[5].startswith(below)}
