@@ -86,6 +86,9 @@ def cut(url: str) -> Cut | None:
     if "@" in after and ":" in own:
         # What looks like a host with a port may be a user, and a password with a slash, question mark or hash in it.
         return None
+    if "@" in after.partition("#")[2]:
+        # A fragment means nothing in a store's URL: it is the rest of a token with a hash in it.
+        return None
     if ":" in _QUERY.split(after, maxsplit=1)[0].rpartition("@")[0]:
         # A user and a password where a path is, since there is a slash too many.
         return None

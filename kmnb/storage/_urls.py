@@ -50,7 +50,7 @@ def split_url(url: str) -> StoreUrl:
         Its parts, without user info.
 
     Raises:
-        BadRequest: It is not a URL.
+        BadRequest: It is not a URL, or has a fragment.
     """
     if not isinstance(url, str) or not url.partition("://")[0] or "://" not in url:
         hint = f"Write file://{unread(url)}" if isinstance(url, str) and url.startswith("/") else _STEP
@@ -59,6 +59,10 @@ def split_url(url: str) -> StoreUrl:
     if raw is None:
         reason = "its user and password cannot be told from the rest"
         raise BadRequest(f"store URL {unread(url)!r}", reason, _ESCAPE)
+    if "#" in raw.rest:
+        # Passed over, it would open another place than the one that was named.
+        reason = "a # begins a fragment, which a store's URL does not have"
+        raise BadRequest(f"store URL {raw.scheme}://…", reason, "Write # as %23")
     try:
         parts = urlsplit(f"{raw.scheme}://{raw.rest}")
         pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))

@@ -44,6 +44,16 @@ def test_what_is_no_url_is_refused(url: object) -> None:
         open_store(url)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("url", ["file://{}/a#b", "file://{}/a#", "memory://a#b", "nats://127.0.0.1:1#?bucket=b"])
+def test_a_url_with_a_fragment_is_refused_for_it_would_open_another_place(url: str, tmp_path: Path) -> None:
+    with pytest.raises(BadRequest, match="Write # as %23"):
+        open_store(url.format(tmp_path))
+    assert list(tmp_path.iterdir()) == []
+    with open_store(f"file://{tmp_path}/a%23b") as store:
+        store.put("x", b"1")
+    assert [path.name for path in tmp_path.iterdir()] == ["a#b"]
+
+
 def test_a_plus_names_a_way_of_a_scheme() -> None:
     with pytest.raises(UnknownPlugin):
         open_store("memory+other://x")
@@ -62,6 +72,8 @@ URLS_WITH_SECRETS = (
     f"user:{SECRET}@host",
     f"://user:{SECRET}@host",
     f"nats://u:{SECRET}#x@host",
+    f"nats://{SECRET}#x@host",
+    f"s3://{SECRET}#x@host/p",
 )
 
 

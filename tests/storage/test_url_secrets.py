@@ -134,9 +134,10 @@ PARTS = {
     "a name in the query": "{scheme}://{host}{path}?{value}=1",
     "a name alone": "{scheme}://{host}{path}?{value}",
     "the fragment": "{scheme}://{host}{path}#{value}",
+    "a token with a hash": "{scheme}://{value}#x@{host}{path}",
     **{f"option {name}": f"{{scheme}}://{{host}}{{path}}?{name}={{value}}" for name in OPTIONS},
 }
-IN_HOST = ("user", "port", "an escaped user in the host")
+IN_HOST = ("user", "a token with a hash", "port", "an escaped user in the host")
 HOSTS = {"nats": "127.0.0.1:1", "tls": "127.0.0.1:1", "file": "", "nats+embedded": "", "memory": "m"}
 FOLDERS = {"file": "/proc/no/store", "nats+embedded": "/proc/no/store", "memory": ""}
 
