@@ -174,6 +174,16 @@ def test_memory_that_children_have_from_their_parent_counts_once(run: Any, how: 
     assert (outcome.stdout, outcome.reason) == ("[0, 0, 0]\n", "exit"), outcome.stderr
 
 
+def test_a_process_with_too_many_mappings_to_look_through_is_ended(run: Any) -> None:
+    code = LIBC + (
+        "libc.mprotect.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int\n"
+        "at = libc.mmap(None, 40_000 << 12, 0, 0x22, -1, 0)\n"
+        "for page in range(0, 40_000, 2): libc.mprotect(at + (page << 12), 4096, 1)\ntime.sleep(20)"
+    )
+    outcome = run(code, limits={"memory_bytes": 100 << 20}, timeout_seconds=15)
+    assert (outcome.reason, outcome.reason_by) == ("memory", "supervisor"), outcome.stderr
+
+
 def test_files_that_are_mapped_alone_count(run: Any, host: Host) -> None:
     code = (
         "for at in range(9):\n file = os.open('f', os.O_RDWR | os.O_CREAT)\n os.write(file, bytes(30 << 20))\n"

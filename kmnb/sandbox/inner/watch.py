@@ -23,11 +23,17 @@ PROGRAM_BYTES = 64 << 20
 """Mapped programs and libraries that a process may have where its mappings cannot be looked at."""
 UNNAMED = b"/dev/zero (deleted)"
 """How the kernel calls memory that processes share: it stays when none of them has it in its resident size."""
-COUNTED_TIMES = 4
+COUNTED_TIMES = 3
 """Up to how many times its limit a run's resident sizes are looked through for what is counted twice: it takes time."""
+MAPPINGS_MAX_BYTES = 256 << 10
+"""Longest list of a process's mappings that is read, some 2,500 of them: a long one would hold up all other runs."""
 
 Process = tuple[int, int, int, int]
 """Parent, process group, resident bytes, and bytes of address space."""
+
+
+class Crowded(Exception):
+    """A process has more mappings than are looked through."""
 
 
 def processes() -> dict[int, Process]:
@@ -72,15 +78,21 @@ def excess(
         ``memory`` or ``disk``, or None.
     """
     own = [pid for pid in pids if pid in everyone]
-    if _takes_too_much(own, everyone, limits, grown=max(0, grown)):
+    try:
+        if _takes_too_much(own, everyone, limits, grown=max(0, grown)):
+            return "memory"
+        if folders and _fills_too_much(own, folders, limits):
+            return "disk"
+    except Crowded:
+        # Anything could hide there.
         return "memory"
-    if not folders:
-        return None
+    return None
+
+
+def _fills_too_much(own: list[int], folders: list[str], limits: dict[str, Any]) -> bool:
     size, count = map(sum, zip(*(_folder_use(one, limits["files"]) for one in folders), strict=True))
     nameless = _nameless_bytes(own, folders[0], limits["file_bytes"])
-    if count > limits["files"] or size + nameless > limits["disk_bytes"]:
-        return "disk"
-    return None
+    return bool(count > limits["files"] or size + nameless > limits["disk_bytes"])
 
 
 def shared_on_machine() -> int:
@@ -130,8 +142,7 @@ def _shared(pids: Iterable[int]) -> tuple[int, int]:
     unseen, pieces = 0, 0
     for pid in pids:
         try:
-            with open(f"/proc/{pid}/maps", "rb") as file:
-                lines = [line.split(None, 5) for line in file if line.rstrip().endswith(UNNAMED)]
+            lines = _mappings(pid, UNNAMED)
         except PermissionError:
             unseen += max(0, _not_private(pid) - PROGRAM_BYTES)
             pieces += 1
@@ -145,6 +156,15 @@ def _shared(pids: Iterable[int]) -> tuple[int, int]:
         for inode, size in sizes.items():
             found[inode] = max(found.get(inode, 0), size)
     return sum(found.values()) + unseen, len(found) + pieces
+
+
+def _mappings(pid: int, ending: bytes) -> list[list[bytes]]:
+    """List a process's mappings of files whose names end so, by field; raises Crowded where there are too many."""
+    with open(f"/proc/{pid}/maps", "rb") as file:
+        raw = file.read(MAPPINGS_MAX_BYTES + 1)
+    if len(raw) > MAPPINGS_MAX_BYTES:
+        raise Crowded
+    return [line.split(None, 5) for line in raw.split(b"\n") if line.endswith(ending)] if ending in raw else []
 
 
 def _not_private(pid: int) -> int:
@@ -233,8 +253,7 @@ def _nameless_bytes(pids: Iterable[int], folder: str, most: int) -> int:
 def _mapped_files(pid: int, below: bytes) -> set[int]:
     """Numbers of the files without a name that a process has mapped and that lay in a folder."""
     try:
-        with open(f"/proc/{pid}/maps", "rb") as file:
-            lines = [line.split(None, 5) for line in file if line.endswith(b" (deleted)\n") and below in line]
+        lines = _mappings(pid, b" (deleted)")
     except OSError:
         return set()
     return {int(line[4]) for line in lines if line[5].startswith(below)}
