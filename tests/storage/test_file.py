@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -304,6 +305,23 @@ with open_store(sys.argv[1]) as store:
     assert "does not take a file of that size" in answer.out
     assert answer.out.endswith("['small']\n")
     assert list((root / "staging").iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_a_file_system_without_hard_links_is_told(
+    store: Store, root: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """By a hard link a name is taken once only; nothing else does that everywhere."""
+
+    def link(source: str, target: str) -> None:
+        raise OSError(number, os.strerror(number), source, None, target)
+
+    monkeypatch.setattr(os, "link", link)
+    with pytest.raises(StoreError, match="'a/b': the file system there has no hard links"):
+        store.put("a/b", b"1", create_only=True)
+    assert list((root / "staging").iterdir()) == []
+    store.put("a/b", b"2")
+    assert store.get_range("a/b", 0, 9) == b"2"
 
 
 def test_a_folder_without_permission_is_denied() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import shutil
 import socket
@@ -244,6 +245,25 @@ def as_first_form(raw: bytes) -> bytes:
     packed = raw[-_file_format.FOOTER_BYTES : -4][: struct.calcsize("<8sQIIQ16s32sI")]
     packed = b"kmnbobj1" + packed[8:]
     return raw[: -_file_format.FOOTER_BYTES] + packed + struct.pack("<I", zlib.crc32(packed))
+
+
+def test_a_socket_is_no_file_where_the_system_says_that_it_cannot_be_opened(
+    store: Store, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As macOS says it."""
+    store.put("a/b", b"1")
+    make_socket(file_of(root, "a/c"))
+    real = os.open
+
+    def open_(path: str, flags: int, *more: int) -> int:
+        if str(path).endswith("c@"):
+            raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP), path)
+        return real(path, flags, *more)
+
+    monkeypatch.setattr(os, "open", open_)
+    assert [(info.key, info.size) for info in store.list()] == [("a/b", 1), ("a/c", None)]
+    with pytest.raises(DigestMismatch, match="no file lies at its place"):
+        store.head("a/c")
 
 
 @pytest.mark.parametrize("size", [0, 3, SIZE])

@@ -35,6 +35,8 @@ _NO_FILE = "no file lies at its place but a folder, a pipe, a device or a link t
 _REMOVE = "See what it is for, and remove it there"
 NO_FILE = frozenset({errno.EISDIR, errno.ENXIO, errno.ELOOP})
 """Errors that say that what lies somewhere is no file."""
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP})
+"""What systems answer where a file system has no hard links, FAT for example."""
 _ERRORS: dict[int, tuple[type[StoreError] | type[KeySyntaxError], str, str]] = {
     errno.ENOSPC: (StoreError, "the disk is full", "Free some space and try again; nothing was kept of it"),
     errno.EDQUOT: (StoreError, "the disk quota is used up", "Free some space and try again; nothing was kept of it"),
@@ -44,6 +46,7 @@ _ERRORS: dict[int, tuple[type[StoreError] | type[KeySyntaxError], str, str]] = {
     errno.EROFS: (StoreDenied, "the file system is read-only", "Open a store on a writable one"),
     errno.ENAMETOOLONG: (KeySyntaxError, "its path is too long below this folder", "Use a shorter store folder"),
     **dict.fromkeys(NO_FILE, (DigestMismatch, _NO_FILE, _REMOVE)),
+    errno.EOPNOTSUPP: (StoreError, "the file system there has no hard links", "Put the store's folder on another one"),
     errno.ENOTDIR: (StoreUnavailable, "part of its path is not a folder", "Check the store's folder"),
 }
 
@@ -73,7 +76,13 @@ def open_file(path: str, *, flags: int = 0) -> int:
     Raises:
         OSError: One of :data:`NO_FILE` for what is no regular file.
     """
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | flags)
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | flags)
+    except OSError as error:
+        if error.errno != errno.EOPNOTSUPP:
+            raise
+        # macOS says so of a socket, Linux says ENXIO.
+        raise OSError(errno.ENXIO, os.strerror(errno.ENXIO), path) from None
     mode = os.fstat(handle).st_mode
     if stat.S_ISREG(mode):
         return handle
@@ -183,7 +192,7 @@ class Staged:
         for attempt in range(_RACES_MAX):
             try:
                 make_folders(folder)
-                (os.link if create_only else os.rename)(self.path, target)
+                (_link if create_only else os.rename)(self.path, target)
                 break
             except FileNotFoundError:
                 # A deletion took the emptied folder away between the two calls; the staged file is still there.
@@ -199,6 +208,16 @@ class Staged:
             self.file = -1
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self.path)
+
+
+def _link(path: str, target: str) -> None:
+    """Give an own file a name that must be free."""
+    try:
+        os.link(path, target)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP), target) from None
 
 
 def collect_leftovers(folder: str, *, older_than: float = LEFTOVER_SECONDS, dry_run: bool = False) -> list[Remnant]:
