@@ -223,7 +223,7 @@ def iterate(source: AsyncIterator[T]) -> Iterator[T]:
                 return
             yield item
     finally:
-        if walk.is_ours and not sys.is_finalizing():  # a walk that lies in a global outlives the loop
+        if walk.is_ours and not sys.is_finalizing() and not walk.is_on_loop:  # one in a global outlives the loop
             run(walk.close())
 
 

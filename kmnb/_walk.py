@@ -28,6 +28,7 @@ class Walk(Generic[T]):
     def __init__(self, source: AsyncIterator[T]) -> None:
         self._source, self._pid = source, os.getpid()
         self._step: asyncio.Task[Any] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
     def is_ours(self) -> bool:
@@ -36,6 +37,17 @@ class Walk(Generic[T]):
             return True
         _left.append(self._source)
         return False
+
+    @property
+    def is_on_loop(self) -> bool:
+        """Whether this runs on the loop that walks it: it lay in a cycle, and was collected there.
+
+        Nobody can wait for the end there. The loop itself closes async generators that are collected.
+        """
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            return False
 
     def check(self) -> None:
         """Make sure that this process began it.
@@ -48,7 +60,7 @@ class Walk(Generic[T]):
 
     async def next(self) -> T:
         """Give the next item."""
-        self._step = asyncio.current_task()
+        self._step, self._loop = asyncio.current_task(), asyncio.get_running_loop()
         try:
             return await self._source.__anext__()
         finally:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import sys
 import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import Future
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 
 from kmnb import _bridge
-from kmnb._bridge import bridge_iterate, iterate
+from kmnb._bridge import bridge_iterate, iterate, run
 
 SECONDS = 20.0
 
@@ -74,3 +76,33 @@ def test_a_task_that_is_cancelled_in_such_a_step_ends_at_once() -> None:
     assert not slow.closed.is_set()
     slow.go.set()
     assert slow.closed.wait(SECONDS)
+
+
+def test_a_walk_that_the_loop_itself_collects_is_closed_without_a_complaint(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the frames of an error keep one in a cycle; the collector runs on any thread."""
+    complaints = list[Any]()
+    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
+    closed = threading.Event()
+
+    async def items() -> AsyncIterator[int]:
+        try:
+            yield 1
+            yield 2
+        finally:
+            closed.set()
+
+    async def collect() -> None:
+        gc.collect()
+
+    gc.disable()
+    try:
+        walk = iterate(items())
+        assert next(walk) == 1
+        cycle: list[Any] = [walk]
+        cycle.append(cycle)
+        del walk, cycle
+        run(collect())
+    finally:
+        gc.enable()
+    assert closed.wait(SECONDS)
+    assert complaints == []
