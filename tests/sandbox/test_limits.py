@@ -155,7 +155,7 @@ def test_memory_that_no_process_shows_is_bounded(run: Any, where: str) -> None:
 
 def test_few_sockets_and_a_small_shared_mapping_are_no_excess(run: Any) -> None:
     code = "import mmap, socket, time\nm = mmap.mmap(-1, 50 << 20)\np = [socket.socketpair() for _ in range(50)]\n"
-    assert run(code + "time.sleep(0.4)", limits={"memory_bytes": 200 << 20}).ok
+    assert run(code + "time.sleep(0.4)", limits={"memory_bytes": 200 << 20, "address_bytes": 120 << 20}).ok
 
 
 SHARED = {
@@ -170,7 +170,9 @@ def test_memory_that_children_have_from_their_parent_counts_once(run: Any, how: 
         "\nfor _ in range(3):\n if os.fork() == 0:\n  sum(data[at] for at in range(0, len(data), 4096))\n"
         "  time.sleep(0.6)\n  os._exit(0)\nprint([os.wait()[1] for _ in range(3)])"
     )
-    outcome = run("import mmap, os, time\n" + SHARED[how] + children, limits={"memory_bytes": 300 << 20})
+    # Few addresses, so that what other programs of the machine share meanwhile can add little.
+    limits = {"memory_bytes": 300 << 20, "address_bytes": 200 << 20}
+    outcome = run("import mmap, os, time\n" + SHARED[how] + children, limits=limits)
     assert (outcome.stdout, outcome.reason) == ("[0, 0, 0]\n", "exit"), outcome.stderr
 
 

@@ -117,3 +117,37 @@ def test_only_folders_of_runs_are_removed(tmp_path: Path) -> None:
     told: list[object] = []
     Removals(lambda: None, told.append).remove(str(tmp_path), {"op": "released"})
     assert (told, tmp_path.exists()) == ([{"op": "released"}], True)
+
+
+ROUND = """
+import json, socket, sys, time
+sys.path.insert(0, sys.argv[1])
+from kmnb.sandbox.inner import watch
+from kmnb.sandbox.inner.run import Run
+from kmnb.sandbox.inner.spawner import Spawner
+from kmnb.sandbox.inner.users import Users
+
+class Engine:
+    contained, name = True, "none"
+
+ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+spawner = Spawner(theirs, Engine(), Users(53000))
+spawner.runs = [Run(ours, Engine(), None, 2**22 + at, folder=str(at)) for at in range(3)]
+seen, steps = [], []
+watch.excess = lambda limits, pids, *, folders, **others: seen.append(folders[0])
+for _ in range(5):
+    spawner._look()
+    steps.append([len(seen), spawner._next_look > time.monotonic()])
+    spawner.runs[0].ended_at = 1.0
+print(json.dumps([sorted(seen), steps]))
+"""
+
+
+def test_one_run_is_looked_at_in_a_step_and_the_others_in_the_next_ones() -> None:
+    command = [sys.executable, "-I", "-S", "-c", ROUND, str(Path(__file__).parents[2])]
+    done = subprocess.run(command, capture_output=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    seen, steps = json.loads(done.stdout)
+    # The first has ended before its turn; then a new round begins.
+    assert seen == ["1", "1", "2", "2"]
+    assert steps == [[1, False], [2, False], [2, True], [3, False], [4, False]]

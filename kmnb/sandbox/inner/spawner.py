@@ -44,6 +44,8 @@ class Spawner:
         self.open = True
         self.removals = Removals(self._shed, self._tell)
         self._next_look = 0.0
+        self._unseen: list[Run] = []
+        self._seen: tuple[dict[int, watch.Process], int] = {}, 0
         self._server: int | None = None
         with contextlib.suppress(OSError):
             self._server = os.pidfd_open(server) if server is not None else None
@@ -214,15 +216,17 @@ class Spawner:
             self.spare = None
 
     def _look(self) -> None:
-        everyone, shared = watch.processes(), watch.shared_on_machine()
-        for run in self.runs:
-            if run.ended_at is None:
-                pids = watch.members(run.child, everyone, contained=run.engine.contained)
-                grown, folders = shared - run.shared_before, [one for one in (run.folder, run.sockets) if one]
-                passed = watch.excess(run.limits, pids, everyone=everyone, folders=folders, grown=grown)
-                if passed is not None:
-                    run.end(passed)
-        self._next_look = time.monotonic() + watch.EVERY_SECONDS
+        """Look at one run, and at the next in the next step: a look can take long, and no deadline waits for all."""
+        if not self._unseen:
+            self._seen, self._unseen = (watch.processes(), watch.shared_on_machine()), [*self.runs]
+        run, (everyone, shared) = self._unseen.pop(), self._seen
+        if run.ended_at is None:
+            pids = watch.members(run.child, everyone, contained=run.engine.contained)
+            grown, folders = shared - run.shared_before, [one for one in (run.folder, run.sockets) if one]
+            passed = watch.excess(run.limits, pids, everyone=everyone, folders=folders, grown=grown)
+            if passed is not None:
+                run.end(passed)
+        self._next_look = time.monotonic() + (0.0 if self._unseen else watch.EVERY_SECONDS)
 
     def _see_off(self, run: Run) -> None:
         """Report a run that has ended; its folder goes first, or when the server has taken the output."""
