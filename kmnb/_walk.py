@@ -71,7 +71,8 @@ class Walk(Generic[T]):
         if (close := getattr(self._source, "aclose", None)) is None:
             return
         if self._step is None:
-            await close()
+            if not getattr(self._source, "ag_running", False):  # else the loop closes it, since both were collected
+                await close()
             return
         closing = asyncio.ensure_future(_close_after(self._step, close))
         _closing.add(closing)

@@ -78,17 +78,21 @@ def test_a_task_that_is_cancelled_in_such_a_step_ends_at_once() -> None:
     assert slow.closed.wait(SECONDS)
 
 
-def test_a_walk_that_the_loop_itself_collects_is_closed_without_a_complaint(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("thread", ["the loop's", "the caller's"])
+def test_a_walk_that_is_collected_is_closed_without_a_complaint(thread: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the frames of an error keep one in a cycle; the collector runs on any thread."""
     complaints = list[Any]()
     monkeypatch.setattr(sys, "unraisablehook", complaints.append)
-    closed = threading.Event()
+    go, closed = threading.Event(), threading.Event()
 
     async def items() -> AsyncIterator[int]:
         try:
             yield 1
             yield 2
         finally:
+            async with asyncio.timeout(SECONDS):
+                while not go.is_set():
+                    await asyncio.sleep(0.01)
             closed.set()
 
     async def collect() -> None:
@@ -101,8 +105,12 @@ def test_a_walk_that_the_loop_itself_collects_is_closed_without_a_complaint(monk
         cycle: list[Any] = [walk]
         cycle.append(cycle)
         del walk, cycle
-        run(collect())
+        if thread == "the caller's":
+            gc.collect()
+        else:
+            run(collect())
     finally:
         gc.enable()
+        go.set()
     assert closed.wait(SECONDS)
     assert complaints == []
