@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
@@ -66,6 +67,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run browser tests last: Playwright's blocking interface keeps a loop running in the main thread."""
     items.sort(key=lambda item: (TESTS / "browser") in item.path.parents)
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was collected out of later collections of garbage: thousands of tests make each take half a second."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
