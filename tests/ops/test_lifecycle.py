@@ -207,9 +207,9 @@ def test_the_rules_leave_no_bodies_behind_and_touch_nothing_named() -> None:
 def test_bodies_of_older_stores_are_read_and_deleted_where_they_are() -> None:
     with kmnb.connect("memory://", thread="t", agent="a", config={"sweep_on_connect": False}) as ws:
         area: Any = ws.context.backend.discussions
-        area._home = ""
+        area._writer._home = ""
         old = ws.put(LARGE, tool="x")
-        area._home = "discussions/"
+        area._writer._home = "discussions/"
         raw = ws.context.backend._bucket._store  # type: ignore[attr-defined]
         (path,) = [str(meta["path"]) for page in obstore.list(raw, prefix="parts") for meta in page]
         assert re.fullmatch(r"parts/[0-9a-f]{32}", path)
