@@ -34,7 +34,7 @@ VERBS: dict[str, Callable[[Any, Any], object]] = {
     "verify": lambda ws, art: ws.verify(5),
     "head": lambda ws, art: art.head("x"),
     "grep": lambda ws, art: art.grep(None),
-    "lines": lambda ws, art: art.lines(0, -1),
+    "lines": lambda ws, art: art.lines(0, "some"),
     "select": lambda ws, art: art.select(5),
     "jq": lambda ws, art: art.jq(5),
     "jmespath": lambda ws, art: art.jmespath(5),
