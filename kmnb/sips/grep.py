@@ -35,6 +35,7 @@ class GrepRun:
         self._count_all, self._invert = arguments["count_all"], arguments["invert"]
         self._page = MatchPage(arguments["max"], arguments["context"], max_bytes)
         self._state = json.loads(arguments["cursor"]) if arguments.get("cursor") else None
+        self._asks_for_nothing = arguments["max"] == 0
         self._rest: list[bytes] = []
         self._held = 0
         self._long: LongLine | None = None
@@ -56,7 +57,7 @@ class GrepRun:
     @property
     def done(self) -> bool:
         """Whether more input cannot change the answer."""
-        return self.full and self._page.total > self._page.shown
+        return self.full and (self._page.total > self._page.shown or self._asks_for_nothing)
 
     def feed(self, item: Any) -> None:
         """Take the next block."""
@@ -121,7 +122,7 @@ class GrepRun:
     def finish(self) -> Slice:
         """Give the matches."""
         page = self._page
-        complete = self._ended and page.total == page.shown and not page.is_cut
+        complete = (self._ended or self._asks_for_nothing) and page.total == page.shown and not page.is_cut
         cursor = None
         if not complete and page.next_spot is not None:
             cursor = state_of(page.next_spot.line, page.next_spot.offset)
@@ -162,7 +163,7 @@ class GrepSip:
             Param(
                 "pattern", "text", "An RE2 pattern; every line is matched by itself.", required=True, positional=True
             ),
-            Param("max", "integer", "Most matches.", 100, minimum=1, below="default"),
+            Param("max", "integer", "Most matches.", 100, minimum=0, below="default"),
             Param("context", "integer", "Lines shown before and after each match.", 0, minimum=0, below="default"),
             Param("ignore_case", "flag", "Whether letters match in both cases.", False),
             Param("fixed", "flag", "Whether the pattern is plain text.", False),

@@ -33,15 +33,7 @@ class HeadSip:
         "head",
         "Show the first lines.",
         (
-            Param(
-                "lines",
-                "integer",
-                "How many lines; 0 or less for the default.",
-                20,
-                positional=True,
-                minimum=1,
-                below="default",
-            ),
+            Param("lines", "integer", "How many lines.", 20, positional=True, minimum=0, below="default"),
             Param("cursor", "text", "Where an earlier page ended.", advanced=True),
         ),
         (

@@ -117,7 +117,7 @@ class SampleSip:
         "sample",
         "Show some records chosen at random; the same seed chooses the same ones.",
         (
-            Param("rows", "integer", f"How many, at most {ROWS_MAX}.", 20, positional=True, minimum=1, below="default"),
+            Param("rows", "integer", f"How many, at most {ROWS_MAX}.", 20, positional=True, minimum=0, below="default"),
             Param("seed", "integer", "What the choice depends on.", 0),
             *RECORD_PARAMS,
         ),

@@ -215,7 +215,7 @@ class SelectSip:
         (
             Param("columns", "texts", "Names of the columns; '*' for all.", required=True, positional=True),
             Param("where", "text", "Condition that rows must meet, such as: status = 'Running' and restarts > 3."),
-            Param("limit", "integer", "Most rows; all that fit when not given.", minimum=1, below="default"),
+            Param("limit", "integer", "Most rows; all that fit when not given.", minimum=0, below="default"),
             Param("cursor", "text", "Where an earlier answer ended.", advanced=True),
             *RECORD_PARAMS,
         ),

@@ -175,7 +175,7 @@ class StatsSip:
         (
             Param("columns", "texts", "Names of the columns; all when not given.", positional=True),
             Param("where", "text", "Condition that rows must meet, such as: status = 'Running'."),
-            Param("top", "integer", "How many of the most frequent values.", 10, minimum=1, below="default"),
+            Param("top", "integer", "How many of the most frequent values.", 10, minimum=0, below="default"),
             Param("decimal", "text", "Character before the fraction of numbers in texts.", ".", choices=(".", ",")),
             *RECORD_PARAMS,
         ),

@@ -108,17 +108,7 @@ class TailSip:
     operation = Operation(
         "tail",
         "Show the last lines.",
-        (
-            Param(
-                "lines",
-                "integer",
-                "How many lines; 0 or less for the default.",
-                20,
-                positional=True,
-                minimum=1,
-                below="default",
-            ),
-        ),
+        (Param("lines", "integer", "How many lines.", 20, positional=True, minimum=0, below="default"),),
         (
             Example(
                 b"alpha\nbravo\ncharlie\ndelta\necho\n",

@@ -104,25 +104,32 @@ def test_an_answer_without_rows_keeps_its_columns(ws: Any) -> None:
     assert none.to_arrow().schema.names == ["n", "name"]
     assert none.to_csv() == "n,name\n"
     assert list(art.grep("zzz").to_pandas().columns)[:4] == ["number", "index", "offset", "text"]
-    assert list(ws.put("name,n\n", tool="none").sample().to_pandas().columns) == ["name", "n"]
+    assert list(art.sample(0).to_pandas().columns) == ["name", "n"]
     empty = ws.put("name,n\n", tool="empty")
     assert empty.to_arrow().schema.types == [pyarrow.string(), pyarrow.string()]
     assert {str(kind) for kind in empty.to_pandas().dtypes} == {"string"}
 
 
-@pytest.mark.parametrize("number", [0, -1, -(10**30), "0", " -3 ", -0.0])
-def test_a_number_below_the_least_is_the_default(ws: Any, number: Any) -> None:
-    """As for agents of Kubemoot, whose tools replace every integer at or below 0; only ``0 for the rest`` is kept."""
+def test_a_search_for_nothing_claims_no_total(ws: Any) -> None:
+    art = ws.put("a\nb\na\n", tool="lines")
+    nothing = art.grep("a", max=0)
+    assert (nothing.shown, nothing.total_is_lower_bound) == (0, True)
+    counted = art.grep("a", max=0, count_all=True)
+    assert (counted.total, counted.total_is_lower_bound) == (2, False)
+
+
+@pytest.mark.parametrize("number", [-1, -(10**30), " -3 ", -2.0])
+def test_a_number_below_zero_is_the_default(ws: Any, number: Any) -> None:
+    """As the tools of Kubemoot have it; zero asks for nothing, or for the rest where the help says so."""
     art = ws.put("".join(f"{n % 7},x\n" for n in range(300)), tool="many", media_type="text/csv")
     assert (art.head(number).shown, art.tail(number).shown, art.sample(number).shown) == (20, 20, 20)
     assert art.grep("x", max=number, context=number).values == art.grep("x").values
     assert art.stats(top=number).values == art.stats().values
     assert art.select("*", limit=number).values == art.select("*").values
     assert art.lines(number, 2).text.startswith("0,x\n1,x\n")
-    assert art.head(max_bytes=number).values == art.head().values
-    is_zero = float(number) == 0
-    assert art.lines(3, number).shown == (297 if is_zero else 100)
+    assert (art.lines(3, number).shown, art.lines(3, 0).shown, art.head(0).shown) == (100, 297, 0)
     assert art.schema(rows=number).values == art.schema().values
+    assert art.head(max_bytes=number).values == art.head(max_bytes=0).values == art.head().values
 
 
 @pytest.mark.parametrize("before", ["", " ", "\ufeff", "\u200b", "\xa0"])
