@@ -31,17 +31,6 @@ from tests.children import ROOT, python
 SIZE = 3 * BLOCK_BYTES + 100
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "store"
-
-
-@pytest.fixture
-def store(root: Path) -> Iterator[Store]:
-    with open_store(f"file://{root}") as opened:
-        yield opened
-
-
 def stored_file(root: Path, name: str = "*@") -> Path:
     found = list((root / "discussions").rglob(name))
     assert len(found) == 1

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,17 +30,6 @@ from kmnb.testing._contract_base import content
 from tests.children import python
 
 SIZE = 200_000
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "store"
-
-
-@pytest.fixture
-def store(root: Path) -> Iterator[Store]:
-    with open_store(f"file://{root}") as opened:
-        yield opened
 
 
 def file_of(root: Path, key: str) -> Path:
