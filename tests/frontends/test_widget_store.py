@@ -12,6 +12,7 @@ import pytest
 import kmnb
 from kmnb import _bridge
 from kmnb.frontends._widget_store import StoreQuestions
+from tests.moments import set_clock
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_nothing_is_deleted_before_a_dry_run(workspace):
 
 def test_a_dry_run_tells_what_the_sweep_then_deletes(workspace, store_url):
     later = datetime.now(UTC) + timedelta(hours=49)
-    object.__setattr__(workspace.context, "clock", lambda: later)
+    set_clock(workspace, lambda: later)
     questions = StoreQuestions(workspace)
     told = ask(questions, "look")["answer"]
     assert told["deleted"] == 31

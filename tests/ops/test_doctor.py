@@ -17,6 +17,7 @@ from kmnb._bridge import run
 from kmnb.errors import StoreUnavailable
 from kmnb.ops.sweeping import sweep_if_due
 from kmnb.ops.workspace import Workspace
+from tests.moments import set_clock
 
 
 def findings(ws: Workspace, **options: Any) -> dict[str, Any]:
@@ -71,7 +72,7 @@ def test_a_damaged_record_concerns_its_own_thread_and_is_set_aside(tmp_path: Pat
         file.write_bytes(b"not a record")
         assert {thread.thread: str(thread.state) for thread in ws.threads()} == {"bad": "unreadable", "good": "active"}
         ahead = datetime.now(UTC) + timedelta(hours=5)
-        object.__setattr__(ws.context, "clock", lambda: ahead)
+        set_clock(ws, lambda: ahead)
         report = ws.sweep()
         assert {str(row.reason): row.key.split("/")[2] for row in report.verdicts if "/pilot/" in row.key} == {
             "registry-unreadable": "bad",

@@ -10,13 +10,15 @@ from typing import Any
 
 import kmnb
 from kmnb.ops.holders import _started, holder_name, is_dead, is_running
+from tests.moments import end_background
 
 SHORT = {"sweep_on_connect": False, "lease_seconds": 1, "grace_seconds": 0}
 
 HOLDER = """
 import sys, kmnb
+from tests.moments import end_background
 ws = kmnb.connect(sys.argv[1], namespace=sys.argv[2], config={"sweep_on_connect": False, "lease_seconds": 1})
-ws.context.live.tasks.pop().cancel()  # what a machine that sleeps does to the heartbeat
+end_background(ws)  # what a machine that sleeps does to the heartbeat
 ws.put("d", tool="x")
 print("ready", flush=True)
 sys.stdin.read()
@@ -68,8 +70,7 @@ def test_another_workspace_of_this_process_keeps_its_thread(shared_url: str, nam
     with kmnb.connect(shared_url, **names, config=SHORT) as ws:
         holder = kmnb.connect(shared_url, **names, config=SHORT)
         holder.put("d", tool="x")
-        for task in list(holder.context.live.tasks):
-            task.get_loop().call_soon_threadsafe(task.cancel)
+        end_background(holder)
         wait_for_lapse(ws)
         assert ws.sweep().by_reason["thread-active"] == (1, 1)
         holder.close()

@@ -28,7 +28,8 @@ if what == "close":
     ws.close_thread("t")
 else:
     from datetime import UTC, datetime, timedelta
-    object.__setattr__(ws.context, "clock", lambda: datetime.now(UTC) + timedelta(minutes=5))
+    from tests.moments import set_clock
+    set_clock(ws, lambda: datetime.now(UTC) + timedelta(minutes=5))
     ws.context.live.threads.clear()
     ws.sweep()
 """

@@ -14,6 +14,7 @@ from kmnb.core.retention import Reason
 from kmnb.errors import KeySyntaxError, StoreError
 from kmnb.ops import sweeping
 from kmnb.ops.workspace import Workspace
+from tests.moments import set_clock
 from tests.ops.conftest import Clock
 
 Virtual = Callable[..., Workspace]
@@ -341,7 +342,7 @@ def test_threads_of_a_foreign_coordinator_are_learned_from_what_it_says(bus: Cal
     ws = bus()
     ahead = Clock()
     ahead.ahead(hours=3)
-    object.__setattr__(ws.context, "clock", ahead)
+    set_clock(ws, ahead)
 
     def says(kind: str, thread: str) -> None:
         message = {"messageId": f"{kind}-{thread}", "threadId": thread, "messageType": kind, "content": ""}
@@ -363,7 +364,7 @@ def test_threads_of_a_foreign_coordinator_are_learned_from_what_it_says(bus: Cal
 
 def test_a_thread_of_ours_that_a_foreign_coordinator_runs_on_is_not_swept(bus: Callable[..., Workspace]) -> None:
     ws, ahead = bus(), Clock()
-    object.__setattr__(ws.context, "clock", ahead)
+    set_clock(ws, ahead)
     for thread in ("run-on", "ended", "ours"):
         ws.put(b"d", tool="t", thread=thread)
 
@@ -389,7 +390,7 @@ def test_a_bus_that_cannot_be_read_deletes_nothing(
     ws.put("d", tool="x")
     ahead = Clock()
     ahead.ahead(hours=5)
-    object.__setattr__(ws.context, "clock", ahead)
+    set_clock(ws, ahead)
 
     def broken(self: Any, subject: str) -> Any:
         raise StoreError("bus", "cannot be read")
