@@ -18,7 +18,8 @@ demo: .venv/.embedded  ## Play a whole discussion on real input, on a NATS serve
 	$(BIN)/python notebooks/demo.py
 
 test: .venv/.dev system lint  ## Run all checks and tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m 'not alone' --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest -m alone
 
 proof: .venv/.dev system  ## Run the sizes that make test leaves out
 	$(BIN)/python -m pytest --timeout=3600 tests/proof

@@ -17,6 +17,18 @@ TESTS = Path(__file__).parent
 ON_REQUEST = (TESTS / "proof", TESTS / "bench")
 """Folders that run only when they are named: `make proof`, `make bench`."""
 
+ALONE = (
+    "binder",
+    "browser",
+    "sandbox",
+    "frontends/test_complete.py",
+    "frontends/test_interrupt.py",
+    "test_clean_exit.py",
+    "test_demo.py",
+    "test_notebooks.py",
+)
+"""What is marked ``alone``: it watches processes, memory or a clock, and `make test` runs nothing beside it."""
+
 LOOP_ANSWERS_SECONDS = 20
 
 _FOREIGN = ("KMNB_", "AWS_", "GOOGLE_", "AZURE_", "GCS_", "NATS_")
@@ -64,8 +76,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if any(path == collection_path or collection_path in path.parents for path in named) else True
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run browser tests last: Playwright's blocking interface keeps a loop running in the main thread."""
+    """Mark what runs alone; browser tests come last: Playwright's blocking interface keeps a loop in the main thread."""
+    alone = {TESTS / name for name in ALONE}
+    for item in items:
+        if alone & {item.path, *item.path.parents}:
+            item.add_marker("alone")
     items.sort(key=lambda item: (TESTS / "browser") in item.path.parents)
 
 

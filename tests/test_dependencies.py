@@ -21,6 +21,7 @@ TOOLS = {
     "mypy": "Makefile",
     "pytest": "Makefile",
     "pytest-timeout": "pyproject.toml",
+    "pytest-xdist": "Makefile",
     "nbval": "tests/test_notebooks.py",
     "pandas-stubs": "mypy, for pandas",
     "ipywidgets": "brings the extensions of Jupyter that show anywidget's widgets",
