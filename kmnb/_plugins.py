@@ -60,7 +60,13 @@ def load(package: str, group: str, name: str, attribute: str) -> Any:
 
 @cache
 def _entry_points(group: str) -> dict[str, Any]:
+    return {point.name: point for point in _installed().select(group=group)}
+
+
+@cache
+def _installed() -> Any:
+    """Every entry point of every installed package; asking for one group alone reads as many files."""
     # importlib.metadata costs 10 ms to import: only those who ask for plug-ins pay it.
     from importlib.metadata import entry_points
 
-    return {point.name: point for point in entry_points(group=group)}
+    return entry_points()

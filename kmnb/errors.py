@@ -81,6 +81,12 @@ class KmnbError(Exception):
             text = f"{text}. {self.next_step}" if text[-1:] not in ".!?" else f"{text} {self.next_step}"
         return clip(text)
 
+    def _render_traceback_(self) -> list[str]:
+        """Give what IPython shows of it: the caller's own lines and the message."""
+        from kmnb._cell_errors import rendered
+
+        return rendered(self)
+
 
 def said(error: BaseException, about: str = "") -> str:
     """Give what an error says without its next step, as a part of the reason of another one, which has its own.

@@ -10,7 +10,8 @@ from tests.source import Import, Source, imports, sources
 
 LEAVES = {"errors", "_plugins", "_bridge"}
 ROW = {
-    "errors": set(),
+    "errors": {"_cell_errors"},
+    "_cell_errors": set(),
     "_plugins": {"errors"},
     "_walk": {"errors"},
     "_bridge": {"_walk"},

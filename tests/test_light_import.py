@@ -60,6 +60,15 @@ def test_loading_the_extension_loads_no_store_and_no_frame_library() -> None:
     assert not heavy(added) - {"IPython"}, heavy(added)
 
 
+def test_the_first_tab_loads_neither_stores_nor_sips() -> None:
+    before = "import IPython.core.completer, kmnb.frontends.magics"
+    asked = "from kmnb.frontends._complete import matches; assert matches('%artifact ', None)[1]"
+    cells = "assert matches('%%artifact ', None)[1]"
+    added = new_modules(before, f"{asked}; {cells}")
+    assert not heavy(added)
+    assert not [name for name in added if name.startswith(("kmnb.storage", "kmnb.sips.", "kmnb.formats"))]
+
+
 def commands() -> list[str]:
     """Front ends that are a command of their own."""
     names = _plugins.names("kmnb.frontends", "kmnb.frontends")

@@ -182,11 +182,15 @@ def matches(line: str, names: Any, *, first_line: bool = True) -> tuple[str, lis
 
 
 def _commands(sign: str) -> Iterator[str]:
-    """Walk the sub-commands; those that take no data take no cell."""
+    """Walk the sub-commands; those that take no data take no cell, sips among them, which are not loaded for that."""
     from kmnb.ops._command import SOURCE
     from kmnb.ops.commands import commands
+    from kmnb.ops.sip import sip_names
 
-    return (name for name, one in commands().items() if sign == "%artifact" or SOURCE in one.operation.params)
+    known = commands()
+    if sign == "%artifact":
+        return iter(known)
+    return (name for name in known if name not in sip_names() and SOURCE in known[name].operation.params)
 
 
 def _form(sign: str, name: str) -> Form | None:

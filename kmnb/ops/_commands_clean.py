@@ -8,8 +8,6 @@ from typing import Any
 from kmnb.core.answers import Answer, line
 from kmnb.core.describe import Param
 from kmnb.ops._command import FILENAME, REF, command, word
-from kmnb.ops.explain import explained
-from kmnb.ops.holds import find_hold
 
 DRY = (
     Param("dry_run", "flag", "Whether only to say what would be deleted.", default=False),
@@ -34,7 +32,11 @@ async def close(workspace: Any, given: Mapping[str, Any]) -> Any:
 
 async def _told(workspace: Any, report: Any, given: Mapping[str, Any]) -> Any:
     """Give the report, or what it says of the one artifact that was asked for."""
-    return await explained(workspace.context, report, given["explain"]) if given["explain"] else report
+    if not given["explain"]:
+        return report
+    from kmnb.ops.explain import explained
+
+    return await explained(workspace.context, report, given["explain"])
 
 
 @command(
@@ -121,6 +123,8 @@ async def hold(workspace: Any, given: Mapping[str, Any]) -> Answer:
     """Hold an artifact."""
     artifact = await workspace.get_async(given["ref"])
     await artifact.hold_async(given["reason"], seconds=given["seconds"])
+    from kmnb.ops.holds import find_hold
+
     held = await find_hold(workspace.context, artifact.key)
     until = "" if held is None else f" until {held.until.isoformat(timespec='seconds')}"
     copied = held is not None and held.copy is not None

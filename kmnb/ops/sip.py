@@ -13,13 +13,13 @@ from kmnb.core.arguments import checked
 from kmnb.core.bounds import ANSWER_CEILING_BYTES, ANSWER_MAX_BYTES
 from kmnb.core.cursors import seal, unseal
 from kmnb.core.describe import Operation, Param
-from kmnb.core.metadata import ObjectInfo
 from kmnb.core.progress import tally
-from kmnb.core.slice import Slice
-from kmnb.storage._protocols import ObjectArea
 
 if TYPE_CHECKING:
+    from kmnb.core.metadata import ObjectInfo
+    from kmnb.core.slice import Slice
     from kmnb.ops._feeding import Feeding
+    from kmnb.storage._protocols import ObjectArea
 
 NUMBERS_TEXT_MAX = 4096
 """Longest answer in characters whose receipt lists the answer's numbers."""

@@ -1,0 +1,53 @@
+"""An error of kmnb that a cell raised: the caller's own lines, then the message with the next step."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from IPython.utils.capture import capture_output
+
+MESSAGE = "ArtifactNotFound: artifact 'a/b': never existed, was deleted or has expired. Ask its producer for it again"
+
+
+@pytest.fixture
+def shown(shell: Any) -> Any:
+    """Run a cell over a workspace and give what it shows."""
+    shell.run_cell("import kmnb\nws = kmnb.connect('memory://')")
+
+    def shown(cell: str) -> list[str]:
+        with capture_output(display=False) as captured:
+            shell.run_cell(cell)
+        return re.sub(r"\x1b\[[0-9;]*m", "", captured.stdout).splitlines()
+
+    yield shown
+    shell.run_cell("ws.close()")
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+@pytest.mark.parametrize("cell", ["ws.get('a/b')", "await ws.get_async('a/b')"])
+def test_our_own_frames_are_left_out(shell: Any, shown: Any, cell: str, loaded: bool) -> None:
+    if not loaded:
+        shell.run_line_magic("unload_ext", "kmnb")
+    lines = shown(cell)
+    assert f"----> 1 {cell}" in lines
+    assert lines[-1].startswith(MESSAGE)
+    assert len(lines) <= 6
+
+
+def test_functions_and_generators_of_the_caller_are_shown(shown: Any) -> None:
+    part, store = "yield ws.get('a/b').read(0, 1)", "ws.put(parts(), tool='t')"
+    lines = shown(f"def parts():\n    {part}\ndef store():\n    {store}\nstore()")
+    marked = [line[8:].strip() for line in lines if line.startswith("---->")]
+    assert marked == ["store()", store, part]
+    assert not [line for line in lines if "File " in line]
+
+
+def test_every_frame_is_there_for_who_asks(shown: Any) -> None:
+    for before, after in (("xmode Verbose", "xmode Context"), ("config KmnbMagics.short_errors = False", "config")):
+        shown(f"%{before}")
+        lines = shown("ws.get('a/b')")
+        shown(f"%{after}")
+        assert any("_face_store.py" in line for line in lines)
+        assert lines[-1].startswith(MESSAGE)
