@@ -178,27 +178,27 @@ class Feeding:
         ended, start, count_on = not run.done, 0, COUNT_ON_BYTES
         if ended and getattr(run, "first", False) and self._reads_plainly:
             start, count_on = await self._jumped(run, content)
-        left = self.reader.size - start
         with RestUnread(run, self.notes) as damage:
             if ended:
-                ended, left = await self._read_records(run, content, start=start, count_on=count_on)
-        if not damage.is_met and (ended or not left):
+                ended = await self._read_records(run, content, start=start, count_on=count_on)
+        if ended and not damage.is_met:
             _end(run)
         self.notes += content.notes
         return _finished(run)
 
-    async def _read_records(self, run: Any, content: ContentReader, *, start: int, count_on: int) -> tuple[bool, int]:
-        """Feed records from a byte on; tell whether the end was reached, and how many bytes are left."""
+    async def _read_records(self, run: Any, content: ContentReader, *, start: int, count_on: int) -> bool:
+        """Feed records from a byte on; tell whether the end was reached."""
         left = self.reader.size - start
         async with aclosing(self.reader.windows(start)) as windows:
             async for window in windows:
                 self.scanned += len(window)
                 left -= len(window)
                 await _aside(len(window), self._feed_all, run, content.records(window))
-                if run.done or (getattr(run, "full", False) and left > count_on):
-                    return False, left
+                # At the very end the last record is still held, and costs nothing.
+                if left and (run.done or (getattr(run, "full", False) and left > count_on)):
+                    return False
         self._feed_all(run, content.last_records())
-        return True, left
+        return True
 
     @property
     def _reads_plainly(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kmnb.core.describe import Param
@@ -202,6 +202,11 @@ class _PathRow:
         if found:
             self._seen[name] = None
         return value
+
+
+def own_names(row: Row) -> Iterable[str]:
+    """Give the names of the fields of a JSON object; none of other rows, whose columns are told before them."""
+    return row.value if isinstance(row, _PathRow) else ()
 
 
 def follow(value: Any, path: str) -> tuple[bool, Any]:

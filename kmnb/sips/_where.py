@@ -213,7 +213,13 @@ class _Parser:
         if token.kind == "text" or (token.kind == "quoted" and not first):
             return Literal.of_text(_unquoted(self._next().text))
         if token.kind == "number":
-            return Literal.of_number(self._next().text)
+            try:
+                return Literal.of_number(self._next().text)
+            except ArithmeticError:
+                reason = f"the exponent is too large at character {token.at + 1}"
+                raise ExpressionError(
+                    "where", reason, "Compare with a text, or use a number that can be written"
+                ) from None
         if token.kind == "word" and lowered in ("true", "false"):
             self._next()
             return Literal.of_flag(lowered == "true")

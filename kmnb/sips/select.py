@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kmnb.core.describe import Example, Operation, Param
@@ -13,7 +13,7 @@ from kmnb.core.shape import text_of
 from kmnb.core.slice import Slice
 from kmnb.errors import BadRequest
 from kmnb.sips._delimited import record_line
-from kmnb.sips._rows import RECORD_PARAMS, Problems, Rows
+from kmnb.sips._rows import RECORD_PARAMS, Problems, Rows, own_names
 from kmnb.sips._where import Condition, Row, parse_where
 
 _CELL_MARK = "…"
@@ -28,7 +28,9 @@ class SelectRun:
     """
 
     def __init__(self, arguments: Mapping[str, Any], *, max_bytes: int) -> None:
-        self._names: list[str] = list(arguments["columns"])
+        self._names: list[str] = list(dict.fromkeys(arguments["columns"]))
+        self._given = tuple(name for name in self._names if name != "*")
+        self._takes_all = "*" in self._names
         if not self._names:
             raise BadRequest("select: columns", "no columns are named", "Name at least one; '*' takes all")
         self._where: Condition | None = parse_where(arguments["where"]) if arguments.get("where") else None
@@ -44,7 +46,7 @@ class SelectRun:
         self._counted: int | None = None
         self._problems = Problems(strict=bool(arguments.get("strict")))
         self._rows = Rows(self._problems)
-        self._pieces: list[str] = []
+        self._lines: list[str] = []
         self._values: list[dict[str, Any]] = []
         self._notes: list[str] = []
         self._spent = 0
@@ -55,9 +57,9 @@ class SelectRun:
     @property
     def wanted(self) -> tuple[str, ...] | None:
         """Columns that are looked at; None for all. A format that can read single columns reads these."""
-        if "*" in self._names:
+        if self._takes_all:
             return None
-        return tuple(dict.fromkeys([*self._names, *(self._where.columns if self._where else ())]))
+        return tuple(dict.fromkeys([*self._given, *(self._where.columns if self._where else ())]))
 
     def plan(self, facts: Facts) -> Plan:
         """Hear how many records there are; the content is fed from its beginning, or from :attr:`first` on."""
@@ -86,8 +88,9 @@ class SelectRun:
         """Take the next batch of records."""
         batch: Batch = item
         self._has_gap = self._has_gap or batch.start > self._reached
-        self._reached = batch.start + batch.counted
-        if batch.kind == "json" and self._counted is not None:
+        self._reached = batch.start + max(batch.counted, len(batch.rows)) + len(batch.problems)
+        # Series are the records of an answer of Prometheus, and their samples its rows.
+        if batch.kind == "json" and batch.records is None and self._counted is not None:
             self._total = self._counted
         for number, row in self._rows.of(batch):
             if not self._begun:
@@ -116,7 +119,7 @@ class SelectRun:
         """Settle the columns, once those of the content are known."""
         self._begun = True
         known = self._rows.columns
-        if "*" in self._names:
+        if self._takes_all:
             everything = known if known is not None else tuple(self._rows.seen)
             at = self._names.index("*")
             names = [*self._names[:at], *everything, *(name for name in self._names[at + 1 :] if name != "*")]
@@ -124,47 +127,59 @@ class SelectRun:
             self._notes += self._rows.repeated()
         if known is not None:
             self._check()
-        header = record_line(self._names, self._delimiter)
-        if len(header.encode("utf-8", "replace")) > self._cap:
-            header, self._full = "", True
+        self._spent = self._line(self._names)[1]
+        if self._spent > self._cap:
+            self._spent, self._full = 0, True
             self._notes.append("the names of the columns alone pass the cap")
-        self._pieces.append(header)
-        self._spent = len(header.encode("utf-8", "replace"))
 
     @property
     def _asked(self) -> list[str]:
-        return [*self._names, *(self._where.columns if self._where else ())]
+        return [*self._given, *(self._where.columns if self._where else ())]
 
     def _check(self) -> None:
         name = self._rows.missing(self._asked)
         if name is not None:
             raise self._rows.unknown(name)
 
+    def _line(self, cells: Iterable[Any]) -> tuple[str, int]:
+        line = record_line(cells, self._delimiter)
+        return line, len(line.encode("utf-8", "replace"))
+
     def _take(self, number: int, row: Row) -> None:
         values = {name: row(name) for name in self._names}
-        line = record_line(values.values(), self._delimiter)
-        size = len(line.encode("utf-8", "replace"))
-        if self._spent + size > self._cap:
+        new = self._new_names(row, values)
+        values |= {name: row(name) for name in new}
+        # Each new name stands in the header, and leaves an empty cell in every row before this one.
+        names = sum(self._line([name])[1] for name in new)
+        names += len(new) * len(self._values) * len(self._delimiter.encode())
+        line, size = self._line(values.values())
+        if self._spent + names + size > self._cap:
             self._full = True
             if self._values:
                 return
-            values = self._shortened(number, values)
-            line = record_line(values.values(), self._delimiter)
-            size = len(line.encode("utf-8", "replace"))
-            if self._spent + size > self._cap:
+            values = self._shortened(number, values, self._cap - self._spent - names)
+            line, size = self._line(values.values())
+            if self._spent + names + size > self._cap:
                 self._notes.insert(0, f"row {number} does not fit the cap; name fewer columns or raise max_bytes")
                 return
-        self._pieces.append(line)
+        self._names += new
+        self._lines.append(line)
         self._values.append(values)
-        self._spent += size
+        self._spent += names + size
         self._next = number + 1
         self._full = self._full or (self._limit is not None and len(self._values) >= self._limit)
 
-    def _shortened(self, number: int, values: dict[str, Any]) -> dict[str, Any]:
+    def _new_names(self, row: Row, known: Mapping[str, Any]) -> list[str]:
+        """Give the fields that no row before this one has, where all are asked for and nothing declares them."""
+        if not self._takes_all or self._rows.columns is not None:
+            return []
+        return [name for name in own_names(row) if name not in known]
+
+    def _shortened(self, number: int, values: dict[str, Any], space: int) -> dict[str, Any]:
         """Cut the cells of a row that alone passes the cap, the longest ones first, at character boundaries."""
         texts = {name: text_of(value) for name, value in values.items()}
         # A quote may double a character and two more enclose the cell.
-        room = max(0, (self._cap - self._spent - 4 * len(texts)) // (2 * max(1, len(texts))))
+        room = max(0, (space - 4 * len(texts)) // (2 * max(1, len(texts))))
         for name, text in texts.items():
             raw = text.encode("utf-8", "replace")
             if len(raw) > room:
@@ -190,8 +205,8 @@ class SelectRun:
         if known:
             state["total"] = total
         return Slice(
-            values=self._values,
-            text="".join(self._pieces),
+            values=[dict.fromkeys(self._names) | value for value in self._values],
+            text=self._text(),
             complete=complete,
             shown=shown,
             total=total,
@@ -203,6 +218,16 @@ class SelectRun:
             # Where even the header does not fit the names are no small side field.
             columns=tuple(self._names) if self._spent else None,
         )
+
+    def _text(self) -> str:
+        """Write the rows; those from before a name was met have an empty cell there."""
+        if not self._spent:
+            return ""
+        borders = max(1, len(self._names)) - 1
+        lines = [self._line(self._names)[0]]
+        for line, value in zip(self._lines, self._values, strict=True):
+            lines.append(line[:-1] + self._delimiter * (borders + 1 - max(1, len(value))) + "\n")
+        return "".join(lines)
 
 
 class SelectSip:

@@ -51,7 +51,8 @@ CONTENTS: dict[str, Callable[[], bytes]] = {
     "json": lambda: b'{"kind":"List","items": [' + b", ".join(map(pod, range(COUNT))) + b'],"more":{"items":[1]}}\n',
     "json list": lambda: b"[\n" + b",\n".join(map(pod, range(COUNT))) + b"\n]\n",
     "json below": lambda: b'{"data":{"result":[' + b",".join(map(pod, range(COUNT))) + b']}}{"data":{"result":[{}]}}',
-    "jsonl": lambda: b"".join(pod(number) + b"\n" for number in range(COUNT)),
+    # No line end stands behind the last record: it is known only when the content has ended.
+    "jsonl": lambda: b"\n".join(map(pod, range(COUNT))),
     "jsonl with bad lines": lambda: b"".join(map(line, range(COUNT))),
     "csv": lambda: b"name,text,n\n" + b"".join(b"%d,some text of this row,%d\n" % (n, n * 3) for n in range(2 * COUNT)),
     "csv with quotes": lambda: b"name,text,n\r\n" + b"".join(map(quoted, range(2 * COUNT))),
@@ -105,7 +106,8 @@ def test_pages_of_a_selection_are_those_of_a_scan_and_move_little(kind: str, whe
     for (one, _), (other, _) in zip(found, plain, strict=True):
         assert one.values == other.values
         assert (one.complete, one.text) == (other.complete, other.text)
-        assert one.total_is_lower_bound or one.total == plain[0][0].total
+        for answer in (one, other):
+            assert answer.total_is_lower_bound or answer.total == plain[0][0].total
     # The beginning, at most one stride before the page, and windows that grow behind it.
     moved = [moved for _, moved in found[2:]]
     assert max(moved) <= 64 * KIB + 30_000 + 400 * KIB

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kmnb.errors import BadRequest
 from kmnb.sips.select import SIP
+from tests.sips.driving import sip_bytes
 from tests.sips.records import run_sip
 
 PODS = b"name,ns,age\npod-a,default,3\npod-b,kube-system,7\n"
@@ -195,6 +196,44 @@ def test_an_unknown_field_of_json_records_is_an_error_only_when_no_record_has_it
         run_sip("select", content, columns=["bb"])
     with pytest.raises(BadRequest, match="phas"):
         run_sip("select", content, columns=["a"], where="phas = 'x'")
+
+
+def test_bad_lines_do_not_hide_that_no_record_has_a_field() -> None:
+    content = b'{"a":1}\nno JSON\n' * 3 + b'{"a":1}\n' * 9
+    with pytest.raises(BadRequest, match=r'column "bb" not found in header\. Near: a'):
+        run_sip("select", content, columns=["bb"], step=16)
+
+
+def test_all_columns_of_json_are_those_of_all_rows_shown() -> None:
+    answer = run_sip("select", b'[{"a":1}, 7, {"b":"x","a":null}, {}, {"c":[1]}]', columns=["*"])
+    assert answer.columns == ("a", "value", "b", "c")
+    assert [{name: row[name] for name in row if row[name] is not None} for row in answer.values] == [
+        {"a": 1}, {"value": 7}, {"b": "x"}, {}, {"c": [1]},
+    ]  # fmt: skip
+    assert answer.text == "a,value,b,c\n1,,,\n,7,,\n,,x,\n,,,\n,,,[1]\n"
+    assert run_sip("select", b'{}\n{"a":1,"b":2}', columns=["b", "*"], delimiter="→").text == "b→a\n→\n2→1\n"
+
+
+@pytest.mark.parametrize("cap", [60, 300, 2000])
+def test_pages_of_rows_with_fields_of_their_own_keep_the_cap_and_lose_none(cap: int) -> None:
+    rows = [{f"k{number}": number, f"j{number % 3}": "é"} for number in range(40)]
+    content, found, cursor = "\n".join(map(json.dumps, rows)).encode(), list[dict[str, object]](), None
+    while cursor is not None or not found:
+        answer = run_sip("select", content, columns=["*"], cursor=cursor, max_bytes=cap)
+        assert len(answer.text.encode()) <= cap
+        table = list(csv.reader(io.StringIO(answer.text, newline="")))
+        assert {len(cells) for cells in table} == {len(answer.columns or ())}
+        found += answer.values
+        cursor = answer.cursor
+    assert [{name: row[name] for name in row if row[name] is not None} for row in found] == rows
+
+
+def test_the_total_of_samples_is_not_the_number_of_series() -> None:
+    series = [{"metric": {"pod": pod}, "values": [[1, "0"], [2, "1"], [3, "NaN"]]} for pod in ("a", "b")]
+    content = json.dumps({"status": "success", "data": {"resultType": "matrix", "result": series}}).encode()
+    for indexed in (False, True):
+        answer = sip_bytes(content, "select", {"columns": ["pod"], "limit": 2}, indexed=indexed)
+        assert (answer.shown, answer.total, answer.total_is_lower_bound) == (2, 6, False)
 
 
 NAMES = st.text("abc de", min_size=1, max_size=4)

@@ -98,6 +98,12 @@ def test_what_is_no_condition_says_where_and_why(where: str, reason: str) -> Non
     assert reason in str(caught.value)
 
 
+def test_a_number_that_cannot_be_held_is_a_clear_error() -> None:
+    assert not parse_where("v = 1e999999999").holds({"v": 1}.get)
+    with pytest.raises(ExpressionError, match="the exponent is too large at character 5"):
+        parse_where("v = 1e" + "9" * 30)
+
+
 @given(st.text(max_size=40))
 def test_any_text_is_a_condition_or_a_clear_error(text: str) -> None:
     try:
