@@ -122,6 +122,37 @@ def test_a_run_that_is_killed_goes_on_where_it_stopped(tmp_path: Path, layout: s
     check(target, layout, wanted)
 
 
+KILLED_BETWEEN = """
+import os, signal, sys
+from kmnb.ops import migrate
+from kmnb.storage.layouts import _mesh_folder
+publish = _mesh_folder._publish
+def dying(file, path):
+    if path.endswith("/many/3"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    publish(file, path)
+_mesh_folder._publish = dying
+migrate.migrate_stores(sys.argv[1], sys.argv[2], layout_to="agent-mesh")
+"""
+
+
+def test_a_run_that_is_killed_between_the_two_files_of_a_version_goes_on(tmp_path: Path) -> None:
+    source, target = f"file://{tmp_path}/from", f"file://{tmp_path}/to"
+    with connect(source) as ws:
+        for number in range(5):
+            ws.save("many", f"{number}" * 1000)
+    assert python("-c", KILLED_BETWEEN, source, target).code == -9
+    (left,) = (tmp_path / "to").rglob("many/3.meta")
+    assert not left.with_suffix("").exists()
+    done = migrate_stores(source, target, layout_to="agent-mesh")
+    assert done.failures == []
+    with connect(target, "agent-mesh") as ws:
+        assert [content(ws.load("many", version=number)) for number in range(5)] == [
+            f"{number}".encode() * 1000 for number in range(5)
+        ]
+        assert ws.load("many", version=3).media_type == "text/plain"
+
+
 def test_another_version_in_the_target_is_told_and_stays(tmp_path: Path) -> None:
     source, target = f"file://{tmp_path}/from", f"file://{tmp_path}/to"
     for url, text in ((source, "mine"), (target, "theirs")):

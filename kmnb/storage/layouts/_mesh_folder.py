@@ -101,9 +101,7 @@ class MeshFolder(tree.FolderShelf):
             with disk_errors(thing):
                 file = data if isinstance(data, Staged) else tree.staged(self._staging, data)
                 try:
-                    if os.path.lexists(path):
-                        raise FileExistsError
-                    tree.write_file(self._staging, f"{path}.meta", document)
+                    self._describe(path, document)
                     _publish(file, path)
                 except FileExistsError:
                     raise AlreadyExists(thing, "the number is taken", "Take the next one.") from None
@@ -111,6 +109,18 @@ class MeshFolder(tree.FolderShelf):
                     file.discard()
 
         await in_thread(publish)
+
+    def _describe(self, path: str, document: bytes) -> None:
+        """Write what describes a version that is not there yet."""
+        if os.path.lexists(path):
+            raise FileExistsError
+        try:
+            tree.write_file(self._staging, f"{path}.meta", document)
+        except FileExistsError:
+            if os.path.lexists(path):
+                raise
+            # A writer, or a deletion, that was killed between the two files left it; it describes nothing.
+            tree.write_file(self._staging, f"{path}.meta", document, create_only=False)
 
     async def delete(self, address: NamedAddress, version: int) -> None:
         """Remove a version; see ``Shelf.delete``."""

@@ -98,15 +98,21 @@ def staged(staging: str, data: bytes) -> Staged:
     return file
 
 
-def write_file(staging: str, path: str, data: bytes) -> None:
-    """Store a small file whole, durably, under a free name.
+def write_file(staging: str, path: str, data: bytes, *, create_only: bool = True) -> None:
+    """Store a small file whole and durably.
+
+    Args:
+        staging: Folder where it waits until it is whole.
+        path: Its name.
+        data: What it holds.
+        create_only: Whether the name must be free.
 
     Raises:
-        FileExistsError: The name is taken.
+        FileExistsError: ``create_only`` and the name is taken.
     """
     file = staged(staging, data)
     try:
-        file.publish(path, create_only=True)
+        file.publish(path, create_only=create_only)
     finally:
         file.discard()
 
