@@ -78,7 +78,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs alone; browser tests come last: Playwright's blocking interface keeps a loop in the main thread."""
+    """Mark what runs alone; browser tests come last: Playwright keeps a loop running in the main thread."""
     alone = {TESTS / name for name in ALONE}
     for item in items:
         if alone & {item.path, *item.path.parents}:
