@@ -26,7 +26,7 @@ def slice_card(answer: Slice) -> Card:
     if values and all(isinstance(value, dict) for value in values):
         names = list(dict.fromkeys(str(name) for value in values for name in value))
         if len(names) > COLUMNS_MAX:
-            notes.append(f"{len(names) - COLUMNS_MAX} further columns are not shown")
+            notes.append(f"not shown: {count_text(len(names) - COLUMNS_MAX, 'further columns')}")
         rows = [[_cell(value.get(name)) for name in names[:COLUMNS_MAX]] for value in values]
         return Card(title, columns=names[:COLUMNS_MAX], rows=rows, more=more, notes=notes)
     if values and all(hasattr(value, "number") and hasattr(value, "text") for value in values):
@@ -48,7 +48,7 @@ def _problem_notes(answer: Slice) -> list[str]:
     if not answer.skipped:
         return []
     first = f"; line {answer.problems[0].line}: {answer.problems[0].reason}" if answer.problems else ""
-    return [f"{answer.skipped:,} records were skipped{first}"]
+    return [f"left out: {count_text(answer.skipped, 'records')}{first}"]
 
 
 def outcome_card(outcome: Outcome) -> Card:

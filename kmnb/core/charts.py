@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from kmnb.core.display import Card, bundle, plain
-from kmnb.core.svg import COLOURS, WIDTH, drawing, label, rect
+from kmnb.core.svg import COLOURS, WIDTH, Place, drawing, label, rect
 from kmnb.core.visible import visible
 
 HEIGHT = 180
-"""Height of a chart in its own units."""
+"""Height of a chart without its legend in its own units."""
 SERIES_MAX = 8
-"""Most lines of one chart; further ones are counted in a note."""
+"""Most lines of one chart: those with the largest values; further ones are counted in a note."""
 POINTS_MAX = 200
 """Most points of one line; of more, the first and the largest of each stretch are drawn."""
 _LEFT, _BOTTOM, _TOP = 60, 20, 8
+_LEGEND, _NAME_MAX = 15, 75
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -60,27 +61,37 @@ def histogram(title: str, counts: Sequence[int], *, low: float, high: float) -> 
         for at, count in enumerate(counts)
     ]
     picture = drawing(title, [*shapes, *_axes((0, most), (_number(low), _number(high)))], height=HEIGHT)
-    card = Card(title, body=spark(counts), columns=("from", "to", "count"), rows=rows, picture=picture)
+    card = Card(title, sketch=spark(counts), columns=("from", "to", "count"), rows=rows, picture=picture)
     return Chart(card, [dict(zip(card.columns, row, strict=True)) for row in rows])
 
 
-def lines(title: str, series: Sequence[tuple[str, Sequence[tuple[float, float]]]], *, ends: tuple[str, str]) -> Chart:
+def lines(
+    title: str,
+    series: Sequence[tuple[str, Sequence[tuple[float, float]]]],
+    *,
+    ends: tuple[str, str],
+    stays: bool = False,
+) -> Chart:
     """Draw values over time.
 
     Args:
         title: One line.
         series: Names, and points of time and value in ascending time; values that are not finite are left out.
         ends: What stands below the first and the last time.
+        stays: Whether a value stays until the next one, from nothing at the beginning: steps in the place of slopes.
     """
     finite = [(name, [p for p in points if all(map(math.isfinite, p))]) for name, points in series]
-    shown = [(name, _thinned(points)) for name, points in finite if points][:SERIES_MAX]
+    drawn = sorted((one for one in finite if one[1]), key=lambda one: -max(value for _, value in one[1]))[:SERIES_MAX]
+    shown = [(name, _thinned(points)) for name, points in drawn]
     times = [time for _, points in shown for time, _ in points]
     values = [value for _, points in shown for _, value in points]
     span = (min(times, default=0.0), max(times, default=1.0))
-    low, high = min(values, default=0.0), max(values, default=1.0)
-    pieces = [_line(points, span, (low, high), colour=COLOURS[at]) for at, (_, points) in enumerate(shown)]
-    legend = [label((_LEFT + 4, 14 + 13 * at), name[:60], colour=COLOURS[at]) for at, (name, _) in enumerate(shown)]
-    picture = drawing(title, [*pieces, *legend, *_axes((low, high), ends)], height=HEIGHT)
+    low, high = 0.0 if stays else min(values, default=0.0), max(values, default=1.0)
+    places = [_places(points, span, (low, high), stays=stays) for _, points in shown]
+    pieces = [_line(found, COLOURS[at]) for at, found in enumerate(places)]
+    legend = _legend([name for name, _ in shown])
+    height = HEIGHT + _LEGEND * len(shown)
+    picture = drawing(title, [*pieces, *legend, *_axes((low, high), ends)], height=height)
     rows = [
         (
             name,
@@ -94,7 +105,7 @@ def lines(title: str, series: Sequence[tuple[str, Sequence[tuple[float, float]]]
     ]
     columns = ("series", "points", "min", "max", "last")
     hidden = len(rows) - len(shown)
-    notes = [f"{hidden} further series are not drawn"] if hidden > 0 else []
+    notes = [f"drawn: the {len(shown)} series with the largest values"] if hidden > 0 else []
     return Chart(
         Card(title, columns=columns, rows=rows, notes=notes, picture=picture),
         [{"series": name, "points": [list(point) for point in points]} for name, points in finite],
@@ -118,13 +129,35 @@ def _thinned(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
     return kept
 
 
-def _line(
-    points: Sequence[tuple[float, float]], span: tuple[float, float], bounds: tuple[float, float], *, colour: str
-) -> str:
+def _places(
+    points: Sequence[tuple[float, float]], span: tuple[float, float], bounds: tuple[float, float], *, stays: bool
+) -> list[Place]:
     first, last = span
     width = (WIDTH - _LEFT) / (last - first) if last > first else 0.0
-    places = " ".join(f"{_LEFT + (time - first) * width:.1f},{_y(value, *bounds):.1f}" for time, value in points)
-    return f'<polyline fill="none" stroke="{colour}" stroke-width="1.5" points="{places}"/>'
+    places = [(_LEFT + (time - first) * width, _y(value, *bounds)) for time, value in points]
+    if not stays:
+        return places
+    before = [_y(0.0, *bounds), *(y for _, y in places)]
+    steps = [corner for (x, y), old in zip(places, before, strict=False) for corner in ((x, old), (x, y))]
+    return [*steps, (float(WIDTH), places[-1][1])]
+
+
+def _line(places: Sequence[Place], colour: str) -> str:
+    if len(places) == 1:
+        # One point alone would be a line without length.
+        return rect((places[0][0] - 2, places[0][1] - 2), (4, 4), colour)
+    joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    return f'<polyline fill="none" stroke="{colour}" stroke-width="1.5" points="{joined}"/>'
+
+
+def _legend(names: Sequence[str]) -> list[str]:
+    """Name the lines below the picture, where nothing is covered; names in the colour of text, which can be read."""
+    pieces: list[str] = []
+    for at, name in enumerate(names):
+        y = HEIGHT + _LEGEND * (at + 1) - 4
+        short = name if len(name) <= _NAME_MAX else f"{name[: _NAME_MAX - 1]}…"
+        pieces += [rect((_LEFT, y - 8), (10, 8), COLOURS[at]), label((_LEFT + 16, y), short)]
+    return pieces
 
 
 def _axes(bounds: tuple[float, float], ends: tuple[str, str]) -> list[str]:

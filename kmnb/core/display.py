@@ -52,6 +52,8 @@ class Card:
     """Small JSON that identifies the artifact; no content."""
     picture: Drawing | None = None
     """A chart; what it shows stands in ``rows`` too."""
+    sketch: str = ""
+    """The chart as one line of plain text."""
 
 
 def bundle(card: Card) -> dict[str, Any]:
@@ -78,7 +80,7 @@ def plain(card: Card, *, max_lines: int = PLAIN_MAX_LINES, width: int = PLAIN_WI
     Returns:
         Text without a line end at its end.
     """
-    lines = [flat(card.title)]
+    lines = [flat(card.title), *([flat(card.sketch)] if card.sketch else [])]
     if facts := _facts(card):
         lines.append(" · ".join(f"{name} {value}" for name, value in facts))
     notes = [flat(note) for note in card.notes][: max(0, max_lines - len(lines) - 2)]
@@ -96,7 +98,7 @@ def _missing(card: Card, hidden: int) -> str:
     kind = "rows" if card.rows else "lines"
     if card.more is None:
         return f"{_MORE} and more {kind}"
-    return f"{_MORE} {hidden + card.more:,} more {kind}"
+    return f"{_MORE} {count_text(hidden + card.more, f'more {kind}')}"
 
 
 def _grid(card: Card, room: int) -> list[str]:
@@ -131,7 +133,8 @@ def markup(card: Card, *, max_bytes: int = MARKUP_MAX_BYTES) -> str:
     text, left_lines = _preformatted(card.body, room)
     hidden = left_rows + left_lines
     tail = f"<br>{_missing(card, hidden)}" if hidden or card.more != 0 else ""
-    return f"<div><div>{head}{facts}</div>{picture}{table}{text}<div>{tail.removeprefix('<br>')}{notes}</div></div>"
+    end = f"{tail}{notes}".removeprefix("<br>")
+    return f"<div><div>{head}{facts}</div>{picture}{table}{text}<div>{end}</div></div>"
 
 
 def _table(card: Card, room: int) -> tuple[str, int, int]:
@@ -165,7 +168,8 @@ def _preformatted(body: str, room: int) -> tuple[str, int]:
     first, rest = kept[:OPEN_LINES], kept[OPEN_LINES:]
     shown = f"<pre>{chr(10).join(first)}</pre>"
     if rest:
-        shown += f"<details><summary>{len(rest):,} more lines</summary><pre>{chr(10).join(rest)}</pre></details>"
+        further = count_text(len(rest), "more lines")
+        shown += f"<details><summary>{further}</summary><pre>{chr(10).join(rest)}</pre></details>"
     return shown, len(lines) - len(kept)
 
 
@@ -197,7 +201,7 @@ _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
 def size_text(size: int | None) -> str | None:
     """Write a number of bytes for people, for example ``311.2 KiB``; None stays None."""
     if size is None or size < 1024:
-        return None if size is None else f"{size} bytes"
+        return count_text(size, "bytes")
     amount = float(size)
     for unit in _UNITS:
         amount /= 1024
@@ -207,8 +211,13 @@ def size_text(size: int | None) -> str | None:
 
 
 def count_text(number: int | None, noun: str) -> str | None:
-    """Write a number with its noun, for example ``1,234 rows``; None stays None."""
-    return None if number is None else f"{number:,} {noun}"
+    """Write a number with its noun, for example ``1,234 rows`` or ``1 row``; None stays None.
+
+    Args:
+        number: How many.
+        noun: What they are, as for many of them.
+    """
+    return None if number is None else f"{number:,} {noun.removesuffix('s') if number == 1 else noun}"
 
 
 def joined(parts: Iterable[str | None]) -> str:

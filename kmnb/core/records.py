@@ -63,6 +63,8 @@ class Batch:
     """Number of each row where problems stand between them; None where they follow one another from ``start``."""
     types: tuple[Mapping[str, Any], ...] | None = None
     """All columns as the format declares them: dicts with ``name``, ``type`` and ``nullable``; None elsewhere."""
+    total: int | None = None
+    """How many records the whole content has, where the format tells that beforehand."""
 
     @property
     def numbers(self) -> Sequence[int]:

@@ -66,7 +66,8 @@ class _Parquet:
         known = opened.schema_arrow.names
         names = [name for name in known if columns is None or name in columns]
         batches = Batches(tuple(names))
-        yield Batch(columns=tuple(known), types=columns_of(opened.schema_arrow), kind="table")
+        types, total = columns_of(opened.schema_arrow), opened.metadata.num_rows
+        yield Batch(columns=tuple(known), types=types, kind="table", total=total)
         if columns is not None and not names:
             yield Batch(columns=(), kind="table", records=opened.metadata.num_rows)
             return

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kmnb.frontends._widget_filters import sql_text
+from kmnb.core.bounds import ANSWER_CEILING_BYTES
+from kmnb.frontends._widget_filters import sql_text, where_text
+from kmnb.ops.rows import RowPage
 
+_MOST = f"max_bytes={ANSWER_CEILING_BYTES}"
 _READERS = {
     "csv": "read_csv", "tab-separated-values": "read_csv", "x-csv": "read_csv", "parquet": "read_parquet",
     "x-parquet": "read_parquet", "vnd.apache.parquet": "read_parquet", "json": "read_json", "x-ndjson": "read_json",
@@ -13,19 +16,43 @@ _READERS = {
 }  # fmt: skip
 
 
-def select_code(where: str | None, limit: int, *, order: tuple[str, bool] | None) -> str:
-    """Write the call of ``select`` that gives some rows.
+def rows_code(artifact: Any, filters: Any, wanted: slice, *, page: RowPage, order: tuple[str, bool] | None) -> str:
+    """Write the call that gives a page of rows.
 
     Args:
-        where: Condition in the language of ``select``.
-        limit: Most rows.
-        order: A column and whether large values come first; a sip has no order, so pandas sorts.
+        artifact: The handle.
+        filters: What :func:`kmnb.frontends._widget_filters.where_text` has understood.
+        wanted: Which rows of those that meet the condition.
+        page: What was found.
+        order: A column and whether large values come first; a sip has no order, so pandas or DuckDB sorts.
     """
+    where = where_text(filters)
     condition = f", where={where!r}" if where else ""
     if order is None:
-        return f"art.select(['*']{condition}, limit={limit})"
+        if not wanted.start:
+            return f"art.select(['*']{condition}, limit={wanted.stop})"
+        # Rows before the page are passed over: they may be more than an answer has by itself.
+        return f"art.select(['*']{condition}, limit={wanted.stop}, {_MOST}).to_pandas()[{wanted.start}:]"
     column, descending = order
-    return f"art.select(['*']{condition}).to_pandas().sort_values({column!r}, ascending={not descending})"
+    if (artifact.size or 0) > ANSWER_CEILING_BYTES // 4 or "parquet" in (artifact.media_type or ""):
+        sql = duckdb_code(artifact, filters, wanted.stop, order=order)
+        if sql is not None:
+            return f"{sql}[{wanted.start}:]" if wanted.start else sql
+    at = page.columns.index(column) if column in page.columns else 0
+    values = [row[at] for row in page.rows if row[at] not in (None, "")]
+    place = f"{wanted.start}:{wanted.stop}" if wanted.start else f":{wanted.stop}"
+    key = "pandas.to_numeric(values, errors='coerce')" if _numbers(values) else "values.replace('', None)"
+    return (
+        f"import pandas\nrows = art.select(['*']{condition}, {_MOST}).to_pandas()\n"
+        f"rows.sort_values({column!r}, ascending={not descending}, kind='stable', key=lambda values: {key})[{place}]"
+    )
+
+
+def _numbers(values: list[Any]) -> bool:
+    try:
+        return bool(values) and all(float(value) == float(value) for value in values)
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def duckdb_code(artifact: Any, filters: Any, limit: int, *, order: tuple[str, bool]) -> str | None:

@@ -10,12 +10,12 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
-from kmnb.core.bounds import KIB
+from kmnb.core.bounds import KIB, MIB
 from kmnb.core.describe import Operation, Param
 from kmnb.core.jsonable import json_text
 from kmnb.errors import BoundExceeded
 from kmnb.frontends._widget_answers import Table, answered
-from kmnb.frontends._widget_code import duckdb_code, select_code
+from kmnb.frontends._widget_code import duckdb_code, rows_code
 from kmnb.frontends._widget_filters import order_of, where_text
 from kmnb.frontends._widget_tree import tree_of
 from kmnb.ops.column_facts import Columns
@@ -28,12 +28,15 @@ PAGE_ROWS = 100
 PAGE_BYTES = 4096
 """Most bytes of one page of the hexadecimal view."""
 CELL_CHARACTERS = 500
-"""Longest cell that is sent; the full value is a matter for Python."""
+"""Longest cell that is sent to be looked at; one that is copied is as long as the answer may be."""
+PAGE_READ_BYTES = 8 * MIB
+"""Most bytes that are read for a page of long lines."""
 COLUMNS_MAX = 500
 """Most columns that are told."""
 
 _START = Param("start", "integer", "First one, from 0.", default=0, minimum=0)
 _LIMIT = Param("limit", "integer", "Most of them.", default=20, minimum=1)
+_WHOLE = Param("whole", "flag", "Whether long values are sent as far as the answer has room.", default=False)
 _FILTERS = Param("filters", "json", "Conditions: dicts with column, op and value.")
 _ORDER = Param("order", "json", "A dict with column and descending.")
 
@@ -65,12 +68,19 @@ class Questions:
         """Give a page of lines."""
         start, limit = given["start"], min(given["limit"], PAGE_ROWS)
         page = await self._artifact.lines_async(start, limit, max_bytes=ANSWER_BYTES)
+        found, notes, read = list(page.values), list(page.notes), page.fetched_bytes
+        # Long lines fill an answer before the page is full; what is sent of them has room.
+        while page.values and not page.complete and len(found) < limit and read < PAGE_READ_BYTES:
+            page = await self._artifact.lines_async(start + len(found), limit - len(found), max_bytes=ANSWER_BYTES)
+            found, notes, read = [*found, *page.values], [*notes, *page.notes], read + page.fetched_bytes
+        rows, cut = fitting([[text] for text in found], whole=given["whole"])
         return {
             "start": start,
-            "lines": [clip_cell(text) for text in page.values],
+            "lines": [text for (text,) in rows],
             "total": page.total,
             "exact": not page.total_is_lower_bound,
-            "notes": page.notes,
+            "notes": notes,
+            "cut": max(cut, len(notes)),
             "code": f"art.lines({start}, {limit})",
         }
 
@@ -86,15 +96,20 @@ class Questions:
             # A refused order is an answer: it tells who sorts instead.
             instead = duckdb_code(self._artifact, given["filters"] or [], start + limit, order=order)
             return {"refused": {"text": str(refused), "instead": instead}}
-        names = page.columns[:COLUMNS_MAX]
+        rows, cut = fitting(
+            [[cell_text(value) for value in row[:COLUMNS_MAX]] for row in page.rows], whole=given["whole"]
+        )
         return {
             "start": start,
-            "columns": names,
-            "rows": _fitting([[clip_cell(value) for value in row[:COLUMNS_MAX]] for row in page.rows]),
+            "columns": page.columns[:COLUMNS_MAX],
+            "rows": rows,
+            "cut": cut,
             "numbers": page.numbers,
             "total": page.total,
             "searched": page.searched,
-            "code": select_code(where, start + limit, order=order),
+            "code": rows_code(
+                self._artifact, given["filters"] or [], slice(start, start + limit), page=page, order=order
+            ),
         }
 
     async def find(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,7 +120,7 @@ class Questions:
         )
         told = "".join(f", {name}={value!r}" for name, value in options.items() if value)
         return {
-            "matches": [[match.index, clip_cell(match.text)] for match in page.values],
+            "matches": [[match.index, match.text[:CELL_CHARACTERS]] for match in page.values],
             "total": page.total,
             "exact": not page.total_is_lower_bound,
             "cursor": page.cursor if not page.complete else None,
@@ -138,24 +153,31 @@ class Questions:
         return {"facts": facts, "code": f"art = ws.get({artifact.key!r})"}
 
 
-def clip_cell(value: Any) -> str:
-    """Write a cell as text of a bounded length."""
-    text = value if isinstance(value, str) else "" if value is None else json_text(value)
-    return text if len(text) <= CELL_CHARACTERS else text[:CELL_CHARACTERS] + "…"
+def cell_text(value: Any) -> str:
+    """Write a cell as text."""
+    return value if isinstance(value, str) else "" if value is None else json_text(value)
 
 
-def _fitting(rows: list[list[str]]) -> list[list[str]]:
-    """Shorten the cells of very wide rows until the answer is within its bound."""
-    room = CELL_CHARACTERS
-    while room > 8 and sum(len(cell) for row in rows for cell in row) * 2 > ANSWER_BYTES:
+def fitting(rows: list[list[str]], *, whole: bool) -> tuple[list[list[str]], int]:
+    """Shorten long cells until the answer is within its bound.
+
+    Args:
+        rows: Cells.
+        whole: Whether only the answer's bound counts, and not what a person looks at.
+
+    Returns:
+        The rows, and how many cells were shortened.
+    """
+    room = ANSWER_BYTES if whole else CELL_CHARACTERS
+    while room > 8 and sum(min(len(cell), room) for row in rows for cell in row) * 2 > ANSWER_BYTES:
         room //= 2
-        rows = [[cell if len(cell) <= room else cell[:room] + "…" for cell in row] for row in rows]
-    return rows
+    cut = sum(len(cell) > room for row in rows for cell in row)
+    return [[cell if len(cell) <= room else cell[:room] + "…" for cell in row] for row in rows], cut
 
 
 QUESTIONS: Table = {
-    "lines": (Operation("lines", "A page of lines.", (_START, _LIMIT)), Questions.lines),
-    "rows": (Operation("rows", "A page of rows.", (_START, _LIMIT, _FILTERS, _ORDER)), Questions.rows),
+    "lines": (Operation("lines", "A page of lines.", (_START, _LIMIT, _WHOLE)), Questions.lines),
+    "rows": (Operation("rows", "A page of rows.", (_START, _LIMIT, _FILTERS, _ORDER, _WHOLE)), Questions.rows),
     "find": (
         Operation(
             "find",

@@ -16,6 +16,7 @@ PATH_MAX = 64
 CHILDREN_MAX = 100
 """Most children of one answer."""
 _TEXT = 200
+"""Longest value that is sent, in characters."""
 
 _PROGRAM = """\
 def told: {t: type, n: (if type == "object" or type == "array" then length else null end),
@@ -51,7 +52,7 @@ async def tree_of(artifact: Any, rows: Any, given: Mapping[str, Any]) -> dict[st
 
 async def _in_document(artifact: Any, path: list[Any], wanted: slice) -> dict[str, Any]:
     program = (
-        _PROGRAM.replace("LENGTH", str(_TEXT)).replace("START", str(wanted.start)).replace("END", str(wanted.stop))
+        _PROGRAM.replace("LENGTH", str(_TEXT + 1)).replace("START", str(wanted.start)).replace("END", str(wanted.stop))
     )
     # The path goes in last and as JSON, so that nothing in it can be read as a part of the program.
     answer = await artifact.jq_async(program.replace("PATH", json.dumps(path)))
@@ -59,11 +60,17 @@ async def _in_document(artifact: Any, path: list[Any], wanted: slice) -> dict[st
         raise BadRequest("tree", f"there are {len(answer.values)} documents", "Look at the records instead.")
     found = answer.values[0]
     children = [_child(child) for child in found["c"]]
-    return {"type": found["t"], "count": found["n"], "text": found["v"], "children": children, "code": _code(path)}
+    told = {"type": found["t"], "count": found["n"], "children": children, "code": _code(path)}
+    return told | _short(found["v"])
 
 
 def _child(child: Mapping[str, Any]) -> dict[str, Any]:
-    return {"key": child["k"], "type": child["t"], "count": child["n"], "text": child["v"]}
+    return {"key": child["k"], "type": child["t"], "count": child["n"]} | _short(child["v"])
+
+
+def _short(text: str | None) -> dict[str, Any]:
+    """Tell a value, and whether it was cut."""
+    return {"text": text} if text is None or len(text) <= _TEXT else {"text": f"{text[:_TEXT]}…", "cut": True}
 
 
 def _code(path: list[Any]) -> str:
@@ -91,7 +98,7 @@ async def _in_records(artifact: Any, rows: Any, path: list[Any], *, wanted: slic
     )
     told = _told("", value)
     children = [_told(name, item) for name, item in pairs[wanted]]
-    return {"type": told["type"], "count": told["count"], "text": told["text"], "children": children, "code": ""}
+    return {name: told[name] for name in told if name != "key"} | {"children": children, "code": ""}
 
 
 def _step(value: Any, part: str | int) -> Any:
@@ -110,4 +117,4 @@ def _told(key: Any, value: Any) -> dict[str, Any]:
         kind = "object" if isinstance(value, dict) else "array"
         return {"key": key, "type": kind, "count": len(value), "text": None}
     text = value if isinstance(value, str) else json.dumps(value)
-    return {"key": key, "type": _TYPES.get(type(value), "string"), "count": None, "text": text[:_TEXT]}
+    return {"key": key, "type": _TYPES.get(type(value), "string"), "count": None} | _short(text)

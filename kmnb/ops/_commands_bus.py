@@ -7,6 +7,7 @@ from typing import Any
 
 from kmnb.core.answers import Answer, line, table, text_answer
 from kmnb.core.describe import Param
+from kmnb.core.display import count_text
 from kmnb.core.jsonable import json_text
 from kmnb.ops._command import REF, command, word
 
@@ -49,7 +50,7 @@ async def discussion(workspace: Any, given: Mapping[str, Any]) -> Answer:
     finally:
         await walk.aclose()
     rows = [(one.agent, one.message_type, one.text, ", ".join(a.key for a in one.artifacts)) for one in found]
-    return table(f"{len(found)} messages", ("agent", "signal", "text", "artifacts"), rows, items=found)
+    return table(f"{count_text(len(found), 'messages')}", ("agent", "signal", "text", "artifacts"), rows, items=found)
 
 
 @command(

@@ -8,6 +8,7 @@ from typing import Any
 
 from kmnb.core.answers import Answer, line, table, text_answer
 from kmnb.core.describe import Param
+from kmnb.core.display import count_text
 from kmnb.core.jsonable import json_text
 from kmnb.ops._command import FILENAME, MEDIA_TYPE, SOURCE, command, word
 
@@ -124,7 +125,8 @@ async def versions(workspace: Any, given: Mapping[str, Any]) -> Answer:
 async def filenames(workspace: Any, given: Mapping[str, Any]) -> Answer:
     """List names."""
     names = await workspace.filenames_async()
-    return table(f"{len(names)} named artifacts", ("filename",), [(name,) for name in names], items=names)
+    title = f"{count_text(len(names), 'named artifacts')}"
+    return table(title, ("filename",), [(name,) for name in names], items=names)
 
 
 @command("forget", "Remove every version of a named artifact.", FILENAME, effect="delete")

@@ -8,7 +8,7 @@ from typing import Any
 from kmnb.core.answers import Answer, line, table
 from kmnb.core.config import LAYOUTS
 from kmnb.core.describe import Param
-from kmnb.core.display import size_text
+from kmnb.core.display import count_text, size_text
 from kmnb.ops._command import ORIGIN, REF, SOURCE, command, some_of, word
 
 _ORIGIN_NAMES = ("tool", "agent", "thread", "media_type")
@@ -61,7 +61,8 @@ async def listing(workspace: Any, given: Mapping[str, Any]) -> Answer:
 
 def listing_of(items: list[Any], *, complete: bool) -> Answer:
     """Show artifacts as a table."""
-    title = f"{len(items):,}{'' if complete else ' of more'} artifacts · {size_text(sum(i.size or 0 for i in items))}"
+    counted = count_text(len(items), "artifacts") if complete else f"{len(items):,} of more artifacts"
+    title = f"{counted} · {size_text(sum(item.size or 0 for item in items))}"
     rows = [(item.size, item.created_at.isoformat() if item.created_at else None, item.key) for item in items]
     full = table(title, ("bytes", "created", "key"), rows)
     # The time of writing is no part of what a notebook shows, since notebooks are compared.
@@ -105,7 +106,7 @@ async def materialise(workspace: Any, given: Mapping[str, Any]) -> Answer:
         artifact = await workspace.get_async(ref)
         manifest = await artifact.materialise_async(given["folder"])
         paths[artifact.key] = str(local_path(manifest.folder, artifact.key))
-    return table(f"{len(paths)} artifacts below {given['folder']}", ("key", "path"), list(paths.items()))
+    return table(f"{count_text(len(paths), 'artifacts')} below {given['folder']}", ("key", "path"), list(paths.items()))
 
 
 @command(

@@ -39,7 +39,7 @@ class NamedFace:
 
         Args:
             name: File name; ``user:`` before it opts into user scope.
-            data: Text, bytes, a JSON value, a path, a file, or an iterator of bytes or text.
+            data: Text, bytes, a JSON value, a table, a path, a file, or an iterator of bytes or text.
             media_type: MIME type.
             metadata: Custom metadata, a JSON object; what the store knows itself cannot be overwritten by it.
             source: Where the data comes from.

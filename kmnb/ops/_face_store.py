@@ -34,7 +34,7 @@ class StoreFace:
         """Store a tool's result when it is too large for a message; text up to 4,096 UTF-8 bytes stays inline.
 
         Args:
-            data: Text, bytes, None (nothing), a JSON value, a path, a file, or an iterator of bytes or text.
+            data: Text, bytes, None (nothing), a JSON value, a table, a path, a file, or an iterator of bytes or text.
             tool: The tool that made it.
             agent: The agent that ran the tool; the workspace's own.
             thread: The discussion; the workspace's own.

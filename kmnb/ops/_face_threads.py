@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kmnb._bridge import blocking, bridged
 from kmnb.core.answers import Answer, table
+from kmnb.core.display import count_text
 from kmnb.core.registry import State
 from kmnb.ops import threads
 from kmnb.ops.context import Context
@@ -94,7 +95,8 @@ class ThreadFace:
         """
         found = [hold async for _, hold in list_holds(self.context) if hold is not None]
         rows = [(hold.key, _time(hold.until), hold.by, hold.reason) for hold in found]
-        return table(f"{len(found)} artifacts are held", ("key", "until", "by", "reason"), rows, items=found)
+        title = f"held: {count_text(len(found), 'artifacts')}"
+        return table(title, ("key", "until", "by", "reason"), rows, items=found)
 
     async def _lifecycle(self, *, apply: bool = False) -> Answer:
         """Tell the native lifecycle rules of the cloud store, and the command that applies them.

@@ -8,7 +8,7 @@ from typing import Any
 
 from kmnb.core.bounds import MIB
 from kmnb.core.charts import Chart, histogram, lines
-from kmnb.core.display import size_text
+from kmnb.core.display import count_text, size_text
 from kmnb.errors import BadRequest, BoundExceeded
 from kmnb.ops.column_facts import column_facts
 from kmnb.ops.rows import RowReader
@@ -59,12 +59,18 @@ async def _prometheus(artifact: Any) -> Chart | None:
         data = json.loads(content)["data"]
         if data["resultType"] != "matrix":
             return None
-        series = [(_labels(one["metric"]), [(float(t), float(v)) for t, v in one["values"]]) for one in data["result"]]
-    except (ValueError, KeyError, TypeError, RecursionError):
+        metrics = [{str(name): str(value) for name, value in one["metric"].items()} for one in data["result"]]
+        points = [[(float(t), float(v)) for t, v in one["values"]] for one in data["result"]]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    times = [time for _, points in series for time, _ in points]
+    times = [time for one in points for time, _ in one]
     ends = (_moment(min(times)), _moment(max(times))) if times else ("", "")
-    return lines(f"{len(series)} series of {artifact.key}", series, ends=ends)
+    # What all series have in common tells none from another: it is said once.
+    common = set.intersection(*(set(one.items()) for one in metrics)) if len(metrics) > 1 else set()
+    common = {pair for pair in common if pair[0] != "__name__"}
+    own = [_labels(dict(pair for pair in one.items() if pair not in common)) for one in metrics]
+    of = f"{_labels(dict(sorted(common)))} · " if common else ""
+    return lines(f"{len(metrics)} series of {of}{artifact.key}", list(zip(own, points, strict=True)), ends=ends)
 
 
 def _labels(metric: Mapping[str, Any]) -> str:
@@ -101,9 +107,9 @@ async def workspace_chart(workspace: Any, prefix: str = "") -> Chart:
         points = series.setdefault(maker, [])
         points.append((moment, size + (points[-1][1] if points else 0)))
     largest = sorted(series.items(), key=lambda pair: (-pair[1][-1][1], pair[0]))
-    total = size_text(sum(size for _, _, size in found))
+    total = f"{count_text(len(found), 'artifacts')} · {size_text(sum(size for _, _, size in found))}"
     ends = (_moment(min(found)[0]), _moment(max(found)[0])) if found else ("", "")
-    return lines(f"bytes by agent and tool over time · {len(found):,} artifacts · {total}", largest, ends=ends)
+    return lines(f"bytes by agent and tool over time · {total}", largest, ends=ends, stays=True)
 
 
 def _maker(key: str) -> str:

@@ -6,16 +6,18 @@ import json
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sized
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from kmnb.core.arguments import as_text
 from kmnb.errors import BadRequest, clip
+from kmnb.ops._written_frames import is_table, write_table
 from kmnb.storage._callers import SOURCE, from_caller
 from kmnb.storage._protocols import Source
 from kmnb.storage._source import blocks, items_of
-from kmnb.storage._threads import in_thread
+from kmnb.storage._threads import in_source, in_thread
 
 JSON_TYPE = "application/json"
 MEDIA_TYPE_MAX = 255
@@ -39,19 +41,26 @@ class Content:
         return isinstance(self.source, bytes | bytearray | memoryview | PathLike)
 
 
-async def read_content(data: Any, *, media_type: str | None, inline_max_bytes: int) -> Content:
+async def read_content(data: Any, *, media_type: str | None, inline_max_bytes: int, filename: str = "") -> Content:
     """Prepare data for the store, looking at no more than is needed to tell whether it stays inline.
 
     Args:
-        data: Text, bytes, None (nothing), a JSON value, a path, a file, or an iterator of bytes or text.
+        data: Text, bytes, None (nothing), a JSON value, a table of pandas, polars, Arrow or DuckDB, a path, a file, or
+            an iterator of bytes or text.
         media_type: MIME type that the caller states.
-        inline_max_bytes: Largest UTF-8 size that stays inline, inclusive.
+        inline_max_bytes: Largest UTF-8 size that stays inline, inclusive; tables never do.
+        filename: Name that the content will have; it tells how a table is written.
 
     Raises:
         BadRequest: Data that cannot be stored as it is, or text that is no MIME type.
     """
+    media_type = _media_type(media_type) if media_type is not None else None
+    if is_table(data):
+        # A large table takes a while; whoever interrupts does not wait for its end.
+        write = partial(write_table, data, media_type=media_type, filename=filename)
+        return Content(*await in_source(write), None)
     raw, told = _as_bytes(data)
-    media_type = _media_type(media_type) if media_type is not None else told
+    media_type = media_type if media_type is not None else told
     if raw is not None:
         small = bytes(raw) if len(raw) <= inline_max_bytes else None
         return Content(raw, media_type, _text(small))
@@ -150,17 +159,16 @@ async def _chained(start: bytes, rest: AsyncIterator[Any]) -> AsyncIterator[byte
 
 
 def _stream(data: Any) -> AsyncIterator[Any]:
+    if type(data).__module__.partition(".")[0] == "kmnb":
+        step = "Give the content itself: open() of a handle, the text of a slice. keep(name) copies within the store."
+        raise BadRequest(f"a {type(data).__name__}", "is a reference or an answer and no data", step)
     if isinstance(data, AsyncIterable):
         return blocks(_encoded_async(data))
     if callable(getattr(data, "read", None)):
         return blocks(_read_all(data))
     if isinstance(data, Iterable) and not isinstance(data, Sized):
         return blocks(_encoded(data))
-    way_out = "Give text, bytes, a JSON value, a path, a file, or an iterator of bytes or text."
-    if callable(getattr(data, "to_parquet", None)):
-        way_out = "Give its bytes, for example to_parquet() or to_csv(index=False)."
-    elif callable(getattr(data, "write_parquet", None)):
-        way_out = "Give its text or bytes, for example write_csv()."
+    way_out = "Give text, bytes, a JSON value, a table, a path, a file, or an iterator of bytes or text."
     raise BadRequest(f"data of type {type(data).__name__}", "cannot be stored as it is", way_out)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from kmnb.core.addresses import scope_prefix
 from kmnb.core.answers import Answer
-from kmnb.core.display import Card
+from kmnb.core.display import Card, count_text
 from kmnb.core.metadata import Capability
 from kmnb.core.registry import State, record_key
 from kmnb.errors import DigestMismatch, KmnbError, VersionConflict
@@ -177,7 +177,7 @@ async def _last_sweep(context: Context) -> Finding:
 
 async def _holds(context: Context) -> Finding:
     holds = [hold async for _, hold in list_holds(context)]
-    return Finding("holds", "ok", f"{len(holds)} artifacts are held")
+    return Finding("holds", "ok", f"held: {count_text(len(holds), 'artifacts')}")
 
 
 async def _coordinator(context: Context) -> Finding:

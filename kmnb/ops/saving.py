@@ -60,7 +60,7 @@ async def save_version(
     Args:
         context: The workspace.
         address: The name.
-        data: Text, bytes, a JSON value, a path, a file, or an iterator of bytes or text.
+        data: Text, bytes, a JSON value, a table, a path, a file, or an iterator of bytes or text.
         media_type: MIME type.
         told: Attributes that the caller knows.
         expected_version: Version that must be the latest; None for any.
@@ -69,7 +69,7 @@ async def save_version(
         VersionConflict: Another version is the latest; names both.
         StoreError: The store failed; nothing is visible.
     """
-    content = await read_content(data, media_type=media_type, inline_max_bytes=0)
+    content = await read_content(data, media_type=media_type, inline_max_bytes=0, filename=address.filename)
     if expected_version is None:
         return await write_version(context, address, content, told=told)
     expected_version = as_integer("expected_version", expected_version)

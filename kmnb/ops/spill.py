@@ -99,7 +99,7 @@ async def spill(context: Context, data: Any, *, origin: Origin, media_type: str 
 
     Args:
         context: The workspace.
-        data: Text, bytes, None, a JSON value, a path, a file, or an iterator of bytes or text.
+        data: Text, bytes, None, a JSON value, a table, a path, a file, or an iterator of bytes or text.
         origin: Who made it.
         media_type: MIME type, where the producer knows it.
 

@@ -90,7 +90,10 @@ class SelectRun:
         self._has_gap = self._has_gap or batch.start > self._reached
         self._reached = batch.start + max(batch.counted, len(batch.rows)) + len(batch.problems)
         # Series are the records of an answer of Prometheus, and their samples its rows.
-        if batch.kind == "json" and batch.records is None and self._counted is not None:
+        is_counted = batch.kind == "json" and batch.records is None
+        if self._where is None and batch.total is not None:
+            self._total = batch.total
+        elif self._counted is not None and (is_counted or batch.types is not None):
             self._total = self._counted
         for number, row in self._rows.of(batch):
             if not self._begun:

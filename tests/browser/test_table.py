@@ -26,7 +26,7 @@ def test_a_refused_order_is_forgotten_and_duckdb_is_offered(page, run_cells, fol
     page.keyboard.press("PageDown")
     expect(status).to_have_text("rows 41–60 of 5,000")
     expect(grid.locator("td").first).to_have_text("40")
-    expect(shown.get_by_role("region", name="Code")).to_contain_text("art.select(['*'], limit=60)")
+    expect(shown.get_by_role("region", name="Code")).to_contain_text("art.select(['*'], limit=60, max_bytes=67108864)")
 
 
 def test_a_refused_filter_is_forgotten(page, run_cells):

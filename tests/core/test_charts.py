@@ -53,6 +53,30 @@ def test_the_twin_of_a_chart_has_its_numbers():
     assert spark([0, 1, 2]) == "▁▄█"
 
 
+def test_what_has_one_point_or_stays_is_seen():
+    """A store whose artifacts were all written at once has one time only."""
+    one = lines("t", [("a", [(5.0, 3.0)])], ends=("", "")).card.picture
+    assert one is not None
+    assert one.count("<rect") == 2  # the point, and its colour in the legend
+    steps = lines("t", [("a", [(5.0, 3.0)]), ("b", [(5.0, 1.0), (5.0, 2.0)])], ends=("", ""), stays=True).card.picture
+    assert steps is not None
+    assert 'points="60.0,160.0 60.0,8.0 560.0,8.0"' in steps
+
+
+def test_the_largest_are_drawn_and_named_below():
+    series = [(f"s{n}", [(0.0, float(n)), (1.0, 0.0)]) for n in range(12)]
+    card = lines("t", series, ends=("", "")).card
+    assert card.picture is not None
+    assert [name for name, _ in series if f">{name}<" in card.picture] == [f"s{n}" for n in range(4, 12)]
+    assert card.notes == ["drawn: the 8 series with the largest values"]
+
+
+def test_a_histogram_begins_with_its_sketch():
+    chart = histogram("t", [0, 1, 2], low=0, high=3)
+    assert repr(chart).splitlines()[1] == "▁▄█"
+    assert "▁▄█" not in chart._repr_mimebundle_()["text/html"]
+
+
 def test_a_text_is_no_picture():
     """Only what the drawing functions made is shown as it stands."""
     assert "<svg" not in markup(Card("t", picture="<svg onload=alert(1)>"))  # type: ignore[arg-type]

@@ -92,6 +92,7 @@ def test_what_does_not_fit_is_counted():
     assert "… 70 more rows" in markup(card)
     assert plain(Card("t", body="\n".join(map(str, range(9))))).count("\n") == 9
     assert plain(Card("t", body="\n".join(map(str, range(10))))).split("\n")[-1] == "… 2 more lines"
+    assert plain(Card("t", body="a", more=1)).split("\n")[-1] == "… 1 more line"
     assert plain(Card("t", body="a", more=None)).split("\n")[-1] == "… and more lines"
 
 
@@ -117,6 +118,6 @@ def test_a_reference_travels_only_when_there_is_one():
 
 
 def test_sizes_are_written_for_people():
-    assert [size_text(n) for n in (None, 0, 1023, 1024, 318_204, 1024**2 - 1, 5 * 1024**3)] == [
-        None, "0 bytes", "1023 bytes", "1.0 KiB", "310.7 KiB", "1.0 MiB", "5.0 GiB",
+    assert [size_text(n) for n in (None, 0, 1, 1023, 1024, 318_204, 1024**2 - 1, 5 * 1024**3)] == [
+        None, "0 bytes", "1 byte", "1,023 bytes", "1.0 KiB", "310.7 KiB", "1.0 MiB", "5.0 GiB",
     ]  # fmt: skip

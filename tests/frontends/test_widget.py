@@ -82,12 +82,43 @@ def test_rows_are_paged_filtered_and_put_in_order(table):
     filters = [{"column": "name", "op": "=", "value": "name-3"}, {"column": "id", "op": ">", "value": "4000"}]
     found = ask(table, "rows", start=2, limit=2, filters=filters)["answer"]
     assert [row[0] for row in found["rows"]] == ["4021", "4028"]
-    assert eval(found["code"], {"art": table}).values[-1]["id"] == "4028"
+    assert list(eval(found["code"], {"art": table})["id"]) == ["4021", "4028"]
     down = ask(table, "rows", limit=2, order={"column": "half", "descending": True})["answer"]
     assert [row[2] for row in down["rows"]] == ["2499.5", "2499.0"]
     assert down["numbers"] == [4999, 4998]
     assert ask(table, "rows", order={"column": "nope"})["error"]["code"] == "bad-request"
     assert ask(table, "rows", filters=[{"column": "nope", "op": "=", "value": 1}])["error"]["code"] == "bad-request"
+
+
+@pytest.mark.parametrize("column", ["half", "name", "maybe"])
+@pytest.mark.parametrize("descending", [True, False])
+def test_the_code_of_an_order_gives_the_rows_that_are_shown(table, column, descending):
+    order = {"column": column, "descending": descending}
+    for filters in ([{"column": "id", "op": ">", "value": "20"}], []):
+        page = ask(table, "rows", start=3, limit=4, filters=filters, order=order)["answer"]
+        *lines, last = page["code"].splitlines()
+        names: dict[str, Any] = {"art": table}
+        exec("\n".join(lines), names)
+        assert eval(last, names)["id"].astype(str).tolist() == [row[0] for row in page["rows"]]
+
+
+def test_what_is_copied_is_whole_as_far_as_the_answer_may_be_long(workspace):
+    long, longer = "y" * 9000, "z" * 300_000
+    art = workspace.put(f"id,text\n0,{long}\n1,{longer}\n2,a\n", tool="long", media_type="text/csv")
+    looked = ask(art, "rows")["answer"]
+    assert (looked["cut"], len(looked["rows"][0][1])) == (2, 501)
+    copied = ask(art, "rows", whole=True)["answer"]
+    assert (copied["cut"], copied["rows"][0][1]) == (1, long)
+    assert ask(art, "lines", start=1, limit=1)["answer"]["cut"] == 1
+    assert ask(art, "lines", start=1, limit=1, whole=True)["answer"] | {"code": ""} == {
+        "start": 1, "lines": [f"0,{long}"], "total": 4, "exact": True, "notes": [], "cut": 0, "code": "",
+    }  # fmt: skip
+
+
+def test_a_page_of_long_lines_is_full(workspace):
+    art = workspace.put("".join(f"{n} {'x' * 20_000}\n" for n in range(30)), tool="long")
+    page = ask(art, "lines", start=5, limit=20)["answer"]
+    assert [line.split()[0] for line in page["lines"]] == [str(n) for n in range(5, 25)]
 
 
 def test_a_refused_order_names_the_line_that_sorts_elsewhere(table, workspace, monkeypatch):

@@ -35,13 +35,20 @@ def test_a_prometheus_range_is_drawn_as_lines(workspace):
         "data": {
             "resultType": "matrix",
             "result": [
-                {"metric": {"__name__": "up", "job": "<a>"}, "values": [[1_700_000_000, "1"], [1_700_000_060, "NaN"]]},
-                {"metric": {"__name__": "up", "job": "b"}, "values": [[1_700_000_000, "0"], [1_700_000_060, "2.5"]]},
+                {
+                    "metric": {"__name__": "up", "job": "<a>", "zone": "z"},
+                    "values": [[1_700_000_000, "1"], [1_700_000_060, "NaN"]],
+                },
+                {
+                    "metric": {"__name__": "up", "job": "b", "zone": "z"},
+                    "values": [[1_700_000_000, "0"], [1_700_000_060, "2.5"]],
+                },
             ],
         },
     }
     chart = workspace.put(answer, tool="prom").chart()
     assert [row[0] for row in chart.card.rows] == ["up{job=<a>}", "up{job=b}"]
+    assert chart.card.title.startswith("2 series of {zone=z} · ")
     assert "<a>" not in chart._repr_mimebundle_()["text/html"]
 
 

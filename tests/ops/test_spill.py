@@ -12,10 +12,13 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pandas
 import polars
+import pyarrow
 import pytest
 
+import kmnb
 from kmnb._bridge import run
 from kmnb.errors import BadRequest, KeySyntaxError, KmnbError, StoreError
 from kmnb.ops.content import read_content
@@ -262,11 +265,53 @@ def test_a_mime_type_is_printable_and_short(ws: Workspace, media_type: str) -> N
     assert list(ws.list()) == []
 
 
-def test_a_frame_is_refused_with_the_way_to_its_bytes(ws: Workspace) -> None:
-    with pytest.raises(BadRequest, match=r"to_parquet\(\)"):
-        ws.put(pandas.DataFrame({"a": [1]}), tool="t")
-    with pytest.raises(BadRequest, match=r"write_csv\(\)"):
-        ws.put(polars.DataFrame({"a": [1]}), tool="t")
+@pytest.fixture
+def memory() -> Iterator[Workspace]:
+    """A workspace where the backend does not matter."""
+    with kmnb.connect("memory://", thread="t", agent="a") as workspace:
+        yield workspace
+
+
+@pytest.mark.parametrize("kind", [pandas.DataFrame, polars.DataFrame, pyarrow.table])
+def test_a_table_is_stored_with_its_types(memory: Workspace, kind: Any) -> None:
+    table = kind({"n": [2, 10], "t": ["b", "a"]})
+    art = memory.spill(table, tool="t").artifact
+    assert art is not None
+    assert (art.media_type, art.rows) == ("application/vnd.apache.parquet", 2)
+    assert art.select(["n"], where="n > 3").values == [{"n": 10}]
+    assert memory.put(art.to_pandas(), tool="t", media_type="text/csv").read(0, 100) == b'"n","t"\n2,"b"\n10,"a"\n'
+    assert memory.save("report.csv", table).media_type == "text/csv"
+    if kind is pandas.DataFrame:
+        assert memory.save("c.csv", table.astype("category")).head(2).values == ['"n","t"', '2,"b"']
+    assert memory.save("report.parquet", table).rows == 2
+
+
+def test_few_rows_of_a_table_cost_few_bytes(memory: Workspace) -> None:
+    art = memory.put(
+        pandas.DataFrame({f"c{n}": numpy.random.default_rng(n).random(100_000) for n in range(5)}), tool="t"
+    )
+    assert art.size is not None
+    assert art.size > 3_000_000
+    answer = art.select(["*"], limit=20)
+    assert (answer.shown, answer.total, answer.total_is_lower_bound) == (20, 100_000, False)
+    assert answer.fetched_bytes < 2**20
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "told"),
+    [
+        (pandas.DataFrame({"a": [1, "x"]}), {}, "Convert that column"),
+        (pandas.Series([1, 2]), {}, "to_frame"),
+        (pandas.DataFrame({"a": [1]}), {"media_type": "text/html"}, "Ask for text/csv"),
+    ],
+)
+def test_what_is_no_table_is_refused_with_the_way_out(memory: Workspace, data: Any, options: Any, told: str) -> None:
+    with pytest.raises(BadRequest, match=told):
+        memory.put(data, tool="t", **options)
+    art = memory.put("a,b\n1,2\n", tool="t", media_type="text/csv")
+    for ours in (art, art.head(1)):
+        with pytest.raises(BadRequest, match="is a reference or an answer"):
+            memory.put(ours, tool="t")
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000 + "]" * 100_000, '{"a":' * 100_000 + "1" + "}" * 100_000])

@@ -1,6 +1,6 @@
 // The panel of garbage collection: first what would be deleted and why, then, asked once more, the deletion.
 
-import { button, number } from "./dom.js";
+import { button, counted, number } from "./dom.js";
 import { Frame, sized } from "./store.js";
 
 export class Collect extends Frame {
@@ -22,7 +22,7 @@ export class Collect extends Frame {
     this.act?.remove();
     this.act = null;
     if (!answer.deleted) return;
-    this.act = button(`Delete ${number(answer.deleted)} artifacts (${sized(answer.deletedBytes)})`, () => this.sure(answer));
+    this.act = button(`Delete ${counted(answer.deleted, "artifact")} (${sized(answer.deletedBytes)})`, () => this.sure(answer));
     this.bar.append(this.act);
   }
 

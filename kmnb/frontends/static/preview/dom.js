@@ -41,6 +41,10 @@ export function number(value) {
   return value === null || value === undefined ? "?" : Number(value).toLocaleString("en-US");
 }
 
+export function counted(count, noun) {
+  return `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 export function clamp(value, low, high) {
   return Math.min(Math.max(value, low), Math.max(low, high));
 }

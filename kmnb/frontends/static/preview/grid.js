@@ -7,6 +7,7 @@ import { Pager } from "./pager.js";
 
 const ROWS = 20;
 const COLUMNS = 12;
+const NUMBERS = ["integer", "number"];
 
 export class Grid {
   constructor({ asker, status, reference }) {
@@ -35,10 +36,12 @@ export class Grid {
   async load(start, limit) {
     const mine = ++this.asked;
     for (;;) {
-      const reply = await this.asker.ask("rows", { start, limit, filters: this.filters.list, order: this.order });
+      const question = { start, limit, filters: [...this.filters.list], order: this.order };
+      const reply = await this.asker.ask("rows", question);
       if (!reply || mine !== this.asked) return;
       const refused = reply.error ?? reply.answer.refused;
       if (refused) return this.refuse(refused);
+      this.question = question;
       this.take(reply.answer);
       const { rows, searched } = reply.answer;
       if (searched === 1 || rows.length === limit) break;
@@ -58,9 +61,9 @@ export class Grid {
     return false;
   }
 
-  take({ columns, rows, numbers, total, searched, code }) {
+  take({ columns, rows, numbers, total, searched, code, cut }) {
     if (columns.length) this.columns = columns;
-    Object.assign(this, { rows, numbers, code, shown: { order: this.order, filters: [...this.filters.list] } });
+    Object.assign(this, { rows, numbers, code, cut, shown: { order: this.order, filters: [...this.filters.list] } });
     this.filters.columns(this.columns);
     this.pager.told(total);
     this.paint();
@@ -108,11 +111,13 @@ export class Grid {
 
   line(cells, place, count) {
     const index = this.pager.start + place;
-    const line = h("tr", { "aria-rowindex": index + 2 }, h("th", { scope: "row", "aria-colindex": 1 }, this.numbers[place] ?? index));
+    const line = h("tr", { "aria-rowindex": index + 2 }, h("th", { scope: "row", "aria-colindex": 1 }, number((this.numbers[place] ?? index) + 1)));
     for (let i = 0; i < count; i++) {
       const column = this.left + i;
       const active = place === this.row && column === this.column;
-      const cell = h("td", { "aria-colindex": column + 2, tabindex: active ? 0 : -1, title: cells[column] }, cells[column] ?? "");
+      const type = NUMBERS.includes(this.facts.get(this.columns[column])?.type) ? "kmnb-figure" : null;
+      const properties = { class: type, "aria-colindex": column + 2, tabindex: active ? 0 : -1, title: cells[column] };
+      const cell = h("td", properties, cells[column] ?? "");
       cell.addEventListener("focus", () => this.touch(place, column));
       line.append(cell);
     }
@@ -165,7 +170,10 @@ export class Grid {
     this.cell()?.focus();
   }
 
-  copied() {
-    return { columns: this.columns, rows: this.rows };
+  // What is looked at may be cut; what is copied is asked for again as long as it is.
+  async copied() {
+    const reply = this.cut ? await this.asker.ask("rows", { ...this.question, whole: true }, "copy") : null;
+    const { columns, rows, cut } = reply?.answer?.rows ? reply.answer : this;
+    return { columns, rows, cut };
   }
 }

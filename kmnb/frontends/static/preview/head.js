@@ -28,6 +28,7 @@ function spread(facts) {
   if (facts.min !== undefined) return h("div", { class: "kmnb-type" }, `${short(facts.min)} … ${short(facts.max)}`);
   if (!facts.top?.length) return null;
   const [value, count] = facts.top[0];
+  if (count === 1 && facts.distinct > 1) return h("div", { class: "kmnb-type" }, `${number(facts.distinct)} values, each once`);
   const rest = facts.distinct > 1 ? ` · ${number(facts.distinct)} values` : "";
   return h("div", { class: "kmnb-type" }, `${value} ×${number(count)}${rest}`);
 }

@@ -106,14 +106,20 @@ export class Preview {
 
   async find(event) {
     event.preventDefault();
-    if (!this.field.value) return this.found.replaceChildren();
+    if (!this.field.value) return this.forget();
     const reply = await this.asker.ask("find", { pattern: this.field.value }, "find");
     if (!reply) return;
     if (reply.error) return this.status(reply.error.text, true);
-    const { matches, total, exact } = reply.answer;
+    const { matches, total, exact, code } = reply.answer;
+    this.foundCode = code;
     const item = ([index, text]) => h("li", {}, button(`${index + 1}: ${text.slice(0, 120)}`, () => this.jump(index)));
     this.found.replaceChildren(h("ol", { "aria-label": "Matches" }, ...matches.slice(0, 20).map(item)));
-    this.status(`${number(total)}${exact ? "" : " or more"} matching lines`);
+    this.status(`${number(total)}${exact ? "" : " or more"} matching ${exact && total === 1 ? "line" : "lines"}`);
+  }
+
+  forget() {
+    this.foundCode = null;
+    this.found.replaceChildren();
   }
 
   async jump(index) {
@@ -123,12 +129,14 @@ export class Preview {
   }
 
   async copy(kind) {
-    const text = written(kind, this.view.copied());
-    if (await copy(text)) return this.status(`copied as ${kind}`);
+    const { cut, ...shown } = await this.view.copied();
+    const text = written(kind, shown);
+    const note = cut ? `; ${number(cut)} long ${cut === 1 ? "value is" : "values are"} cut and end with …` : "";
+    if (await copy(text)) return this.status(`copied as ${kind}${note}`, Boolean(cut));
     const field = h("textarea", { "aria-label": `The view as ${kind}`, rows: 6, readonly: true }, text);
     this.extra.replaceChildren(field);
     field.select();
-    this.status("The browser does not let a page copy; press Ctrl+C.");
+    this.status(`The browser does not let a page copy; press Ctrl+C${note}.`, Boolean(cut));
   }
 
   toggle(what) {
@@ -139,7 +147,8 @@ export class Preview {
   }
 
   code() {
-    const text = `art = ws.get(${JSON.stringify(this.reference.key)})\n${this.view.code ?? ""}`;
+    const calls = [`art = ws.get(${JSON.stringify(this.reference.key)})`, this.foundCode, this.view.code];
+    const text = calls.filter(Boolean).join("\n");
     const shown = h("pre", { class: "kmnb-text", tabindex: 0, role: "region", "aria-label": "Code" }, text);
     const insert = globalThis.jupyterapp && button("Insert as cell", () => insertCell(text));
     return [shown, button("Copy code", async () => this.status((await copy(text)) ? "copied" : "select it and press Ctrl+C")), insert].filter(Boolean);
@@ -152,7 +161,7 @@ export class Preview {
   key(event) {
     if (event.key === "Escape") {
       this.field.value = "";
-      this.found.replaceChildren();
+      this.forget();
       if (this.extraShown) this.toggle(this.extraShown);
       return;
     }

@@ -1,7 +1,7 @@
 // The browser of a store: who keeps how much, for how long, and which artifacts that are; it looks again by itself.
 
 import { Asker } from "./ask.js";
-import { button, h, number } from "./dom.js";
+import { button, counted, h, number } from "./dom.js";
 import { remaining } from "./info.js";
 
 const AGAIN_MS = 5000;
@@ -13,6 +13,10 @@ export function sized(bytes) {
   let amount = bytes ?? 0;
   for (; amount >= 1024 && at < UNITS.length - 1; at++) amount /= 1024;
   return at ? `${amount.toFixed(1)} ${UNITS[at]}` : `${amount} bytes`;
+}
+
+function moment(time) {
+  return time ? `${new Date(time).toISOString().slice(0, 16).replace("T", " ")} UTC` : "";
 }
 
 // What the store's parts have in common: a frame with a title, a table, a status line.
@@ -78,25 +82,26 @@ export class Store extends Frame {
     this.place = null;
     const shown = answer.places.slice(0, PLACES);
     const rows = shown.map((place) => [
-      button(place.thread || "(other)", () => this.open(place, 0), { "aria-label": `Open ${place.thread} ${place.agent} ${place.tool}` }),
-      place.agent, place.tool, number(place.objects), sized(place.bytes), place.expires ? remaining(place.expires) : "",
+      place.thread || "(other)", place.agent,
+      button(place.tool, () => this.open(place, 0), { "aria-label": `Open ${place.thread} ${place.agent} ${place.tool}` }),
+      number(place.objects), sized(place.bytes), place.expires ? remaining(place.expires) : "",
     ]);
     this.panel.replaceChildren(this.table("Places", ["thread", "agent", "tool", "artifacts", "size", "first expiry"], rows));
     const hidden = answer.places.length - shown.length;
     const more = hidden > 0 ? `, the largest ${PLACES} of ${answer.places.length} places` : "";
-    this.status(`${number(answer.objects)} artifacts${answer.complete ? "" : " of more"}, ${sized(answer.bytes)}${more}`);
+    this.status(`${counted(answer.objects, "artifact")}${answer.complete ? "" : " of more"}, ${sized(answer.bytes)}${more}`);
   }
 
   async open(place, start) {
     const answer = await this.ask("objects", { prefix: place.prefix, tool: place.tool, start, limit: 20 });
     if (!answer) return;
     Object.assign(this, { place, start });
-    const rows = answer.objects.map((one) => [one.key, sized(one.bytes), (one.created ?? "").slice(0, 19), one.expires ? remaining(one.expires) : ""]);
+    const rows = answer.objects.map((one) => [one.key, sized(one.bytes), moment(one.created), one.expires ? remaining(one.expires) : ""]);
     const back = button("Back to all", () => ((this.place = null), this.look()));
     const before = start > 0 && button("Previous", () => this.open(place, Math.max(0, start - 20)));
     const next = answer.more && button("Next", () => this.open(place, start + 20));
     this.panel.replaceChildren(...[back, before, next].filter(Boolean), this.table("Artifacts", ["key", "size", "created", "expiry"], rows));
     back.focus();
-    this.status(`${place.thread} · ${place.agent} · ${place.tool}: ${number(place.objects)} artifacts, ${sized(place.bytes)}`);
+    this.status(`${place.thread} · ${place.agent} · ${place.tool}: ${counted(place.objects, "artifact")}, ${sized(place.bytes)}`);
   }
 }

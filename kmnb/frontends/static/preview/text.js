@@ -26,8 +26,9 @@ class Page {
   }
 
   key(event) {
-    const page = this.pager.size;
-    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
+    // Very long lines may leave room for fewer than a page; none is passed over.
+    const page = this.lines?.length || this.pager.size;
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -this.pager.size };
     if (event.key in steps) this.pager.by(steps[event.key]);
     else if (event.key === "Home") this.pager.go(0);
     else if (event.key === "End" && this.pager.total !== null) this.pager.go(this.pager.last);
@@ -47,8 +48,8 @@ export class Lines extends Page {
     const reply = await this.asker.ask("lines", { start, limit });
     if (!reply) return;
     if (reply.error) return this.refuse(reply.error);
-    const { lines, total, exact, code } = reply.answer;
-    Object.assign(this, { lines, code });
+    const { lines, total, exact, code, cut } = reply.answer;
+    Object.assign(this, { lines, code, cut, question: { start, limit: lines.length } });
     this.pager.told(exact ? total : Math.max(total ?? 0, this.pager.total ?? 0));
     this.paint();
     this.status(this.pager.range(lines.length));
@@ -70,8 +71,10 @@ export class Lines extends Page {
     if (this.lines) this.paint();
   }
 
-  copied() {
-    return { columns: ["line", "text"], rows: (this.lines ?? []).map((text, i) => [this.pager.start + i + 1, text]) };
+  async copied() {
+    const reply = this.cut ? await this.asker.ask("lines", { ...this.question, whole: true }, "copy") : null;
+    const { lines, cut } = reply?.answer ?? this;
+    return { columns: ["line", "text"], rows: (lines ?? []).map((text, i) => [this.pager.start + i + 1, text]), cut };
   }
 }
 

@@ -125,6 +125,6 @@ export class Tree {
 
   copied() {
     const rows = this.items.filter((item) => !item.more).map((item) => [item.path.join("."), item.type, item.text ?? item.count]);
-    return { columns: ["path", "type", "value"], rows };
+    return { columns: ["path", "type", "value"], rows, cut: this.items.filter((item) => item.cut).length };
   }
 }
