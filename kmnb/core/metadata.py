@@ -18,6 +18,7 @@ class Attribute(StrEnum):
     ENCODING = "encoding"
     ROWS = "rows"
     LINES = "lines"
+    LEFT_OUT = "left-out"
     COLUMNS = "columns"
     PREVIEW = "preview"
     SCHEMA = "schema"

@@ -43,6 +43,8 @@ class Facts:
     """Whether reading may begin anywhere; compressed or transcoded content can only be walked."""
     rows: int | None = None
     """Number of records, as the format defines them."""
+    skipped: int = 0
+    """Number of those that could not be used and are not in it."""
     long_line: int | None = None
     """Number of the first line that is longer than the cap, from 0; None where none is known."""
 

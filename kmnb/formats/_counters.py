@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kmnb.core.records import Dialect, FormatPlugin, Splitter
+from kmnb.core.records import Batch, Dialect, FormatPlugin, Splitter
 from kmnb.formats._counting import LineCounter
 
 
 class Counter(Protocol):
     """Counts records; what a format's ``counter(head, indexed=…)`` gives.
 
-    Where records can be read from any of them on it also has ``row_lines`` and ``places``, as an index has them.
+    Where records can be read from any of them on it also has ``row_lines`` and ``places``, as an index has them, and
+    where it meets records that cannot be used ``skipped``, their number.
     """
 
     lines: LineCounter | None
@@ -49,15 +50,20 @@ class BySplitting:
     def __init__(self, splitter: Splitter, *, indexed: bool) -> None:
         self.lines: LineCounter | None = LineCounter(indexed=indexed, blank=None)
         self._splitter = splitter
-        self._records = 0
+        self._records = self.skipped = 0
 
     def feed(self, block: bytes) -> None:
         """Take the next block."""
-        self._records += self._splitter.feed(block).counted
+        self._add(self._splitter.feed(block))
 
     def finish(self) -> int | None:
         """Give the number of records."""
-        return self._records + self._splitter.finish().counted
+        self._add(self._splitter.finish())
+        return self._records
+
+    def _add(self, batch: Batch) -> None:
+        self._records += batch.counted
+        self.skipped += len(batch.problems)
 
 
 class SectionLines:

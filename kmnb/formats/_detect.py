@@ -18,6 +18,8 @@ from kmnb.formats._sections import first_section
 
 HEAD_BYTES = 65_536
 """How much of the beginning detection looks at."""
+_ZSTD_HEAD_BYTES = 196_608
+# A block of zstd gives nothing before it is whole, and may take 128 KiB; what is small may stand before the first one.
 _MARKS = (
     (b"<!doctype html", "text/html"),
     (b"<html", "text/html"),
@@ -81,13 +83,22 @@ def format_names() -> tuple[str, ...]:
     return names("kmnb.formats", "kmnb.formats")
 
 
+def head_wanted(head: bytes) -> int:
+    """Tell how many of the first stored bytes detection wants to see.
+
+    Args:
+        head: As many of them as are at hand, at least four where there are that many.
+    """
+    return _ZSTD_HEAD_BYTES if find_codec(head) == "zstd" else HEAD_BYTES
+
+
 def detect(
     head: bytes, *, media_type: str | None = None, name: str | None = None, encoding: str | None = None
 ) -> Detection:
     """Find out what content is.
 
     Args:
-        head: The first stored bytes, at best :data:`HEAD_BYTES` of them.
+        head: The first stored bytes, at best as many as :func:`head_wanted` says.
         media_type: MIME type that the producer or the store gave.
         name: File name or key.
         encoding: A stored label (see :attr:`Detection.label`) or text encoding that is known already.

@@ -54,9 +54,13 @@ def has_signature(head: bytes) -> bool:
 
 
 def _is_utf8(head: bytes) -> bool:
-    """Tell whether bytes are UTF-8; a character cut at the end does not matter."""
+    return _reads_as(head, "utf-8")
+
+
+def _reads_as(head: bytes, encoding: str) -> bool:
+    """Tell whether bytes are text in an encoding; a character cut at the end does not matter."""
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)
+        codecs.getincrementaldecoder(encoding)().decode(head)
     except UnicodeDecodeError:
         return False
     return True
@@ -64,7 +68,9 @@ def _is_utf8(head: bytes) -> bool:
 
 def find_mark(head: bytes) -> str | None:
     """Give the encoding that a byte order mark names; None without a mark."""
-    return next((name for mark, name in _MARKS if head.startswith(mark)), None)
+    found = next((name for mark, name in _MARKS if head.startswith(mark)), None)
+    # The mark of UTF-32 is that of UTF-16 before a NUL character.
+    return "utf-16-le" if found == "utf-32-le" and not _reads_as(head[:4096], found) else found
 
 
 def mark_length(encoding: str, head: bytes) -> int:
@@ -101,9 +107,11 @@ def _looks_wide(head: bytes) -> str | None:
     if _is_wide_text(quarters[3], quarters[:3]):
         return "utf-32-be"
     even, odd = head[0:4096:2], head[1:4096:2]
-    if odd.count(0) > 0.6 * len(odd) and even.count(0) < 0.1 * len(even):
+    # A few bytes with a NUL among them are no evidence.
+    share = 0.6 if len(head) >= 64 else 1.0 if len(odd) == len(even) else 2.0
+    if odd.count(0) >= share * len(odd) and even.count(0) < 0.1 * len(even):
         return "utf-16-le"
-    if even.count(0) > 0.6 * len(even) and odd.count(0) < 0.1 * len(odd):
+    if even.count(0) >= share * len(even) and odd.count(0) < 0.1 * len(odd):
         return "utf-16-be"
     return None
 

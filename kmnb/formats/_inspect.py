@@ -14,7 +14,7 @@ from kmnb.core.index import Index
 from kmnb.core.metadata import Attribute
 from kmnb.core.records import Schema
 from kmnb.errors import KmnbError
-from kmnb.formats._detect import HEAD_BYTES, detect
+from kmnb.formats._detect import HEAD_BYTES, detect, head_wanted
 from kmnb.formats._pass import ContentPass
 from kmnb.formats._previewing import write_preview
 
@@ -38,6 +38,8 @@ class Inspection:
     """Lines of the decoded content; None for binary content and where it could not be decoded."""
     rows: int | None
     """Records as the format defines them; None where they were not counted."""
+    left_out: Mapping[str, Any]
+    """What ``rows`` leaves out, see :attr:`kmnb.formats._pass.ContentPass.left_out`."""
     columns: tuple[str, ...] | None
     """Column names of a table."""
     preview: str
@@ -54,6 +56,7 @@ class Inspection:
             Attribute.ENCODING: self.encoding,
             Attribute.ROWS: None if self.rows is None else str(self.rows),
             Attribute.LINES: None if self.lines is None else str(self.lines),
+            Attribute.LEFT_OUT: _bounded_json(self.left_out or None, _COLUMNS_MAX_BYTES),
             Attribute.COLUMNS: _bounded_json(list(self.columns) if self.columns else None, _COLUMNS_MAX_BYTES),
             Attribute.PREVIEW: self.preview,
             Attribute.SCHEMA: _bounded_json(_schema_facts(self.schema), _SCHEMA_MAX_BYTES),
@@ -87,6 +90,7 @@ class Inspector:
     def __init__(self, media_type: str | None = None, name: str | None = None) -> None:
         self._given = (media_type, name)
         self._pending: list[bytes] = []
+        self._wanted = HEAD_BYTES
         self._size = 0
         self._pass: ContentPass | None = None
 
@@ -97,8 +101,11 @@ class Inspector:
             self._pass.feed(block)
             return
         self._pending.append(bytes(block))
-        if self._size >= HEAD_BYTES:
-            self._begin()
+        if self._size >= self._wanted:
+            self._pending = [b"".join(self._pending)]
+            self._wanted = head_wanted(self._pending[0])
+            if self._size >= self._wanted:
+                self._begin()
 
     def leave(self, size: int, reason: KmnbError) -> None:
         """Hear that the content goes on up to a size, and that nobody looks at the rest.
@@ -123,6 +130,7 @@ class Inspector:
             size=self._size,
             lines=ended.lines,
             rows=ended.rows,
+            left_out=ended.left_out,
             columns=tuple(str(column["name"]) for column in about.columns) if about.is_table else None,
             preview=write_preview(about, ended, self._size),
             schema=Schema(about.columns, ended.rows) if about.columns else None,
@@ -137,7 +145,7 @@ class Inspector:
         data = b"".join(self._pending)
         self._pending = []
         media_type, name = self._given
-        self._pass = ContentPass(detect(data[:HEAD_BYTES], media_type=media_type, name=name))
+        self._pass = ContentPass(detect(data[: head_wanted(data)], media_type=media_type, name=name))
         self._pass.feed(data)
         return self._pass
 

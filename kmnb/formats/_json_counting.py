@@ -108,6 +108,11 @@ class JsonLinesCounter:
         """Where some of the records begin, where lines do not tell it."""
         return self._noted.entries if self._noted is not None and self.row_lines is None else ()
 
+    @property
+    def skipped(self) -> int:
+        """Number of lines that are no document, at the end."""
+        return max(0, self._counter.filled - self._rows)
+
     def finish(self) -> int:
         """Give the number of documents."""
         self._count_lines([self._unmarked(b"".join(self._carry))])

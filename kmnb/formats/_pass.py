@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from kmnb.core.index import Index
-from kmnb.errors import KmnbError
+from kmnb.errors import KmnbError, clip
 from kmnb.formats._counters import Counter, make_counter
 from kmnb.formats._describe import describe
 from kmnb.formats._description import Description
@@ -42,6 +43,13 @@ class ContentPass:
     def sections(self) -> list[str]:
         """Names of the ``[tool]`` sections of the text, where it has some."""
         return self._sections.names
+
+    @property
+    def left_out(self) -> Mapping[str, Any]:
+        """What the number of records leaves out: records that cannot be used, and sections after the first."""
+        skipped = getattr(self._counter, "skipped", 0) if self.rows is not None else 0
+        names = [clip(name, 100) for name in self.sections[:2]] if len(self.sections) > 1 else []
+        return {name: value for name, value in (("records", skipped), ("sections", names)) if value}
 
     @property
     def note(self) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from kmnb.core.records import Batch, Dialect, FormatPlugin, Problem, Splitter
 from kmnb.core.splitter import LineSplitter
 from kmnb.errors import BadRequest
-from kmnb.formats._detect import HEAD_BYTES, Detection, detect, format_named
+from kmnb.formats._detect import HEAD_BYTES, Detection, detect, format_named, head_wanted
 from kmnb.formats._encoding import AS_IS
 from kmnb.formats._sections import SectionFilter
 
@@ -46,7 +46,7 @@ class ContentReader:
         self._given = (media_type, name, label)
         self._dialect = dialect or Dialect()
         self._pending: list[bytes] = []
-        self._held = 0
+        self._held, self._wanted = 0, HEAD_BYTES
         self.found: Detection | None = None
         self.problems: list[Problem] = []
 
@@ -70,7 +70,11 @@ class ContentReader:
         if self.found is None:
             self._pending.append(block)
             self._held += len(block)
-            if self._held < HEAD_BYTES:
+            if self._held < self._wanted:
+                return
+            self._pending = [b"".join(self._pending)]
+            self._wanted = head_wanted(self._pending[0])
+            if self._held < self._wanted:
                 return
             block = self._begin()
         yield from self._decoder.feed(block)
@@ -83,23 +87,29 @@ class ContentReader:
         yield from self._decoder.finish()
 
     def documents(self, block: bytes) -> Iterator[bytes]:
-        """Take the next stored bytes and give text that holds JSON documents.
+        """Take the next stored bytes and give text of the section that holds JSON documents.
 
         A format that is no JSON but means the same (YAML) is turned into one document a line; everything else passes
         as it is.
         """
         for text in self.blocks(block):
-            yield self._as_json(text)
+            yield from self._documents_of(self._sections.feed(text))
 
     def last_documents(self) -> Iterator[bytes]:
         """Give what is left of the text that holds JSON documents."""
         for text in self.last_blocks():
-            yield self._as_json(text)
-        if self._converter is not None:
-            yield self._lines(self._converter.finish())
+            yield from self._documents_of(self._sections.feed(text))
+        yield from self._documents_of(self._sections.finish(), last=True)
 
-    def _as_json(self, text: bytes) -> bytes:
-        return text if self._converter is None else self._lines(self._converter.feed(text))
+    def _documents_of(self, part: bytes, *, last: bool = False) -> Iterator[bytes]:
+        part = self._held_back(part, last=last)
+        if self._converter is None:
+            yield part
+            return
+        if part:
+            yield self._lines(self._converter.feed(part))
+        if last:
+            yield self._lines(self._converter.finish())
 
     def _lines(self, batch: Batch) -> bytes:
         """Write converted documents one a line; those that could not be converted are told in :attr:`problems`."""
@@ -111,17 +121,39 @@ class ContentReader:
         self._pending = []
         media_type, name, label = self._given
         label = self._dialect.encoding or label
-        self.found = detect(data[:HEAD_BYTES], media_type=media_type, name=name, encoding=label)
+        self.found = detect(data[: head_wanted(data)], media_type=media_type, name=name, encoding=label)
         if self._structured and self.found.format == "text":
             self.found = replace(self.found, format="csv")
         self._decoder = self.found.decoder()
         self._sections = SectionFilter(self._dialect.section)
-        to_documents = getattr(format_named(self.found.format), "documents", None)
-        self._converter: Splitter | None = to_documents() if to_documents is not None else None
-        # What a named section is, only its own text can tell.
+        self._converter: Splitter | None = None
+        self._splitter: Splitter | None = None
         self._section_text = bytearray()
-        self._splitter: Splitter | None = self._split() if self._dialect.section is None else None
+        self._is_settled = self._dialect.section is None
+        if self._is_settled:
+            self._settle()
         return data
+
+    def _settle(self) -> None:
+        """Choose how the text is cut, now that it is known what it is."""
+        assert self.found is not None
+        to_documents = getattr(format_named(self.found.format), "documents", None)
+        self._converter = to_documents() if to_documents is not None else None
+        self._splitter = self._split()
+
+    def _held_back(self, part: bytes, *, last: bool) -> bytes:
+        """Hold the beginning of a named section: only its own text can tell what it is."""
+        if self._is_settled:
+            return part
+        self._section_text += part
+        if len(self._section_text) < HEAD_BYTES and not last:
+            return b""
+        assert self.found is not None
+        part, self._is_settled = bytes(self._section_text), True
+        own = detect(part[:HEAD_BYTES], encoding="utf-8").format
+        self.found = replace(self.found, format="csv" if self._structured and own == "text" else own)
+        self._settle()
+        return part
 
     def _split(self) -> Splitter:
         if self.kind == "binary" and self._binary == "lines":
@@ -140,15 +172,9 @@ class ContentReader:
             yield from self._of_section(self._sections.feed(text))
 
     def _of_section(self, part: bytes, *, last: bool = False) -> Iterator[Batch]:
+        part = self._held_back(part, last=last)
         if self._splitter is None:
-            self._section_text += part
-            if len(self._section_text) < HEAD_BYTES and not last:
-                return
-            assert self.found is not None
-            part = bytes(self._section_text)
-            own = detect(part[:HEAD_BYTES], encoding="utf-8").format
-            self.found = replace(self.found, format="csv" if self._structured and own == "text" else own)
-            self._splitter = self._split()
+            return
         if part:
             yield self._splitter.feed(part)
         if last:

@@ -7,6 +7,7 @@ line is one section without a name.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from kmnb.core.bounds import KIB
 from kmnb.core.visible import visible
@@ -29,6 +30,18 @@ def first_section(text: bytes) -> tuple[bytes, bool]:
         return text, False
     following = _SECTION_LINES.search(rest)
     return (rest, False) if following is None else (rest[: following.start()], True)
+
+
+def sections_note(names: Sequence[str]) -> list[str]:
+    """Say that only the first of several sections was read; nothing where there is but one.
+
+    Args:
+        names: Names of the sections, at least the first two of several.
+    """
+    if len(names) < 2:
+        return []
+    first, second = (clip(visible(name), 60) for name in names[:2])
+    return [f"only the first section, {first}, was read; section= names another, such as {second}"]
 
 
 class SectionFilter:
@@ -56,10 +69,7 @@ class SectionFilter:
     @property
     def notes(self) -> list[str]:
         """What to tell of sections that were left out without being asked to."""
-        if self._wanted is not None or len(self.names) < 2:
-            return []
-        first, second = (clip(visible(name), 60) for name in self.names[:2])
-        return [f"only the first section, {first}, was read; section= names another, such as {second}"]
+        return sections_note(self.names) if self._wanted is None else []
 
     def feed(self, block: bytes) -> bytes:
         """Take the next block and give what of it belongs to the section."""

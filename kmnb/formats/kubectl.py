@@ -158,7 +158,7 @@ class RowCounter:
         self.lines: LineCounter | None = LineCounter(indexed=indexed, blank=None)
         self._splitter = TableSplitter()
         self._carry = b""
-        self._rows = self._seen = 0
+        self._rows = self._seen = self.skipped = 0
 
     def feed(self, block: bytes) -> None:
         """Take the next block."""
@@ -176,7 +176,14 @@ class RowCounter:
         # A character has at most four bytes: a line of that many reaches the second column.
         least = self._splitter.second * (1 if body.isascii() else 4)
         rows = _long_lines(body, least, self._seen) if least else None
-        self._rows += self._splitter.feed(body).counted if rows is None else rows
+        if rows is None:
+            self._add(self._splitter.feed(body))
+        else:
+            self._rows += rows
+
+    def _add(self, batch: Batch) -> None:
+        self._rows += batch.counted
+        self.skipped += len(batch.problems)
 
     @property
     def row_lines(self) -> int | None:
@@ -186,8 +193,8 @@ class RowCounter:
     def finish(self) -> int:
         """Give the number of rows."""
         if self._carry:
-            self._rows += self._splitter.feed(self._carry).counted
-        self._rows += self._splitter.finish().counted
+            self._add(self._splitter.feed(self._carry))
+        self._add(self._splitter.finish())
         return self._rows
 
 

@@ -13,14 +13,14 @@ from kmnb.core.metadata import Attribute, ObjectInfo
 from kmnb.core.ranges import Facts, Plan
 from kmnb.core.records import Dialect, Problem
 from kmnb.core.slice import Slice
-from kmnb.formats._detect import Detection, detect, read_label
+from kmnb.formats._detect import Detection, detect, head_wanted, read_label
 from kmnb.formats._encoding import AS_IS, TRANSPARENT
 from kmnb.formats._reading import ContentReader
-from kmnb.formats._sections import SectionFilter
+from kmnb.formats._sections import SectionFilter, sections_note
 from kmnb.ops._damage import RestUnread
 from kmnb.ops._dialect import dialect_of
 from kmnb.ops._isolated import IsolatedRun
-from kmnb.ops._line_index import IndexMaker, first_long_line, known_index, place_holds
+from kmnb.ops._line_index import IndexMaker, facts_of, known_index, left_out, place_holds, stored_number
 from kmnb.ops._resuming import find_place
 from kmnb.ops._scanning import ranged_format, scan_records
 from kmnb.ops._uncollected import uncollected
@@ -68,7 +68,7 @@ class Feeding:
         if self._plugin.feeds == "records":
             return self._stored(cap) or await self._of_records(self._plugin.start(self._values, max_bytes=cap))
         found = await self._detected()
-        facts = self._facts(found)
+        facts = Facts() if self._values.get("section") else facts_of(self._info, found, self.reader.size)
         run = self._plugin.start(self._values, max_bytes=cap)
         plan = run.plan(facts) if hasattr(run, "plan") else Plan()
         index = known_index(self._info) if plan.start and facts.map is not None else None
@@ -83,24 +83,25 @@ class Feeding:
         label = self._dialect.encoding or self._info.attributes.get(Attribute.ENCODING)
         codec, encoding = read_label(label)
         if label and (codec or encoding):
+            self._tell_encoding(encoding)
             return Detection("text", codec, encoding, "text/plain")
         given = self._info.attributes.get(Attribute.CONTENT_TYPE)
-        found = detect(await self.reader.head(), media_type=given, name=self._info.key, encoding=label)
-        if found.encoding not in _AS_IS:
-            self.notes.append(f"the text was read as {found.encoding}")
+        head = await self.reader.head()
+        if head_wanted(head) > len(head):
+            head += await self.reader.range(len(head), head_wanted(head))
+        found = detect(head, media_type=given, name=self._info.key, encoding=label)
+        self._tell_encoding(found.encoding)
         return found
 
-    def _facts(self, found: Detection) -> Facts:
-        if self._values.get("section"):
-            return Facts()
-        rows = _number(self._info, Attribute.ROWS)
-        if found.codec is not None or found.encoding not in _AS_IS:
-            return Facts(lines=_number(self._info, Attribute.LINES), rows=rows)
-        index = known_index(self._info)
-        if index is None:
-            return Facts(self.reader.size, rows=rows, seekable=True)
-        long = first_long_line(index.entries, index.size)
-        return Facts(self.reader.size, index.lines, map=index, seekable=True, rows=rows, long_line=long)
+    def _tell_encoding(self, encoding: str | None) -> None:
+        """Say how a text was read where that had to be found out."""
+        if encoding not in _AS_IS and self._dialect.encoding is None:
+            self.notes.append(f"the text was read as {encoding}")
+
+    def _tell_content(self, content: ContentReader) -> None:
+        """Say what of the content was left out, and how its text was read."""
+        self.notes += content.notes
+        self._tell_encoding(content.found.encoding if content.found else None)
 
     async def _of_blocks(self, run: Any, plan: Plan, found: Detection) -> Slice:
         as_is = found.codec is None and found.encoding in _AS_IS
@@ -166,7 +167,11 @@ class Feeding:
 
     async def _of_records(self, run: Any) -> Slice:
         if hasattr(run, "plan"):
-            run.plan(Facts(self.reader.size, rows=self._rows()))
+            skipped, sections = left_out(self._info)
+            run.plan(Facts(self.reader.size, rows=self._rows(), skipped=skipped))
+            if run.done:
+                self.notes += sections_note(sections)
+                self._tell_encoding(read_label(self._info.attributes.get(Attribute.ENCODING))[1])
         plugin = None if run.done else await ranged_format(self.reader, self._info)
         if plugin is not None:
             if await scan_records(run, plugin, self.reader, count_on_bytes=COUNT_ON_BYTES):
@@ -183,7 +188,7 @@ class Feeding:
                 ended = await self._read_records(run, content, start=start, count_on=count_on)
         if ended and not damage.is_met:
             _end(run)
-        self.notes += content.notes
+        self._tell_content(content)
         return _finished(run)
 
     async def _read_records(self, run: Any, content: ContentReader, *, start: int, count_on: int) -> bool:
@@ -194,6 +199,8 @@ class Feeding:
                 self.scanned += len(window)
                 left -= len(window)
                 await _aside(len(window), self._feed_all, run, content.records(window))
+                if hasattr(run, "passed"):
+                    run.passed(self.reader.fetched)
                 # At the very end the last record is still held, and costs nothing.
                 if left and (run.done or (getattr(run, "full", False) and left > count_on)):
                     return False
@@ -221,7 +228,7 @@ class Feeding:
         return place.offset, COUNT_ON_AFTER_JUMP_BYTES
 
     def _rows(self) -> int | None:
-        return _number(self._info, Attribute.ROWS) if self._dialect == Dialect() else None
+        return stored_number(self._info, Attribute.ROWS) if self._dialect == Dialect() else None
 
     @staticmethod
     def _feed_all(run: Any, items: Iterable[Any]) -> None:
@@ -241,44 +248,38 @@ class Feeding:
         ended = True
         try:
             await run.start(self._values, max_bytes=cap)
-            sections, start = await self._walked_head(run, content)
+            start = await self._walked_head(run, content)
             async with aclosing(self.reader.windows(start)) as windows:
                 async for window in windows:
                     start += len(window)
                     for block in content.documents(window):
-                        await run.feed(sections.feed(block))
+                        await run.feed(block)
                         self.scanned += len(block)
                     if run.done or (run.full and self.reader.size - start > SECOND_DOCUMENT_BYTES):
                         ended = False
                         break
             if ended:
                 for block in content.last_documents():
-                    await run.feed(sections.feed(block))
+                    await run.feed(block)
                     self.scanned += len(block)
-                await run.feed(sections.finish())
-            self.notes += sections.notes
+            self._tell_content(content)
             return _with_problems(await run.finish(ended=ended), content.problems)
         finally:
             await run.close()
 
-    async def _walked_head(self, run: IsolatedRun, content: ContentReader) -> tuple[SectionFilter, int]:
-        """Feed the beginning; give what filters the rest, and where that goes on, behind records that do not matter."""
-        sections, head = SectionFilter(self._dialect.section), await self.reader.head()
+    async def _walked_head(self, run: IsolatedRun, content: ContentReader) -> int:
+        """Feed the beginning; give where it goes on, behind records that do not matter."""
+        head = await self.reader.head()
         for block in content.documents(head):
-            await run.feed(sections.feed(block))
+            await run.feed(block)
             self.scanned += len(block)
         if not run.skippable or run.full or not self._reads_plainly:
-            return sections, len(head)
+            return len(head)
         place = await find_place(content, self._info, self.reader, first=run.skippable, behind=len(head))
         if place is None:
-            return sections, len(head)
+            return len(head)
         await run.resume(place.number, place.line)
-        return SectionFilter.passing(), place.offset
-
-
-def _number(info: ObjectInfo, name: Attribute) -> int | None:
-    text = info.attributes.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+        return place.offset
 
 
 def _with_problems(answer: Slice, found: Sequence[Problem]) -> Slice:

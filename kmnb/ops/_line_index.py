@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
 from collections.abc import Sequence
 
 from kmnb.core.bounds import LINE_MAX_BYTES
 from kmnb.core.index import CHECK_BYTES, Entry, Index
 from kmnb.core.metadata import Attribute, ObjectInfo
+from kmnb.core.ranges import Facts
 from kmnb.formats._counting import LineCounter
+from kmnb.formats._detect import Detection
+from kmnb.formats._encoding import AS_IS
 from kmnb.ops._windows import WindowReader
 
 KEPT_INDEXES = 64
@@ -60,6 +64,39 @@ async def place_holds(index: Index, offset: int, reader: WindowReader) -> bool:
     if entry.offset == 0:
         return True
     return entry.holds(await reader.range(max(0, entry.offset - CHECK_BYTES), entry.offset))
+
+
+def stored_number(info: ObjectInfo, name: Attribute) -> int | None:
+    """Give a number that was stored with an object; None where there is none that can be one."""
+    text = info.attributes.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def left_out(info: ObjectInfo) -> tuple[int, list[str]]:
+    """Tell what the stored number of records leaves out: how many bad records, and of which sections the first was."""
+    try:
+        told = json.loads(info.attributes.get(Attribute.LEFT_OUT) or "{}")
+        return int(told.get("records", 0)), [str(name) for name in told.get("sections", ())]
+    except (ValueError, TypeError, AttributeError):
+        return 0, []
+
+
+def facts_of(info: ObjectInfo, found: Detection, size: int) -> Facts:
+    """Tell what is known of the lines of an object.
+
+    Args:
+        info: Its facts.
+        found: What its content is.
+        size: Its size in bytes.
+    """
+    rows = stored_number(info, Attribute.ROWS)
+    if found.codec is not None or found.encoding not in AS_IS | {None}:
+        return Facts(lines=stored_number(info, Attribute.LINES), rows=rows)
+    index = known_index(info)
+    if index is None:
+        return Facts(size, rows=rows, seekable=True)
+    long = first_long_line(index.entries, index.size)
+    return Facts(size, index.lines, map=index, seekable=True, rows=rows, long_line=long)
 
 
 def first_long_line(entries: Sequence[Entry], size: int) -> int | None:

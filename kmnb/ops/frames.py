@@ -89,9 +89,26 @@ def typed_frame(table: Any, *, infer: bool = False) -> pandas.DataFrame:
         mapped[getattr(pyarrow, f"uint{bits}")()] = getattr(pandas, f"UInt{bits}Dtype")()
     table = table.rename_columns(unique_names(table.column_names))
     frame: pandas.DataFrame = table.to_pandas(types_mapper=mapped.get, ignore_metadata=True)
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pyarrow.types.is_nested(column.type) and any(map(_has_gaps, column.chunks)):
+            frame[name] = pandas.Series(column.to_pylist(), index=frame.index, dtype=object)
     for name in frame.columns if infer else ():
         frame[name] = _inferred(frame[name])
     return frame
+
+
+def _has_gaps(array: Any) -> bool:
+    """Tell whether whole numbers inside lists and objects stand beside nulls; pandas would make floats of them."""
+    from pyarrow import types
+
+    if types.is_integer(array.type):
+        return bool(array.null_count)
+    if types.is_map(array.type):
+        return _has_gaps(array.keys) or _has_gaps(array.items)
+    if types.is_struct(array.type):
+        return any(map(_has_gaps, array.flatten()))
+    is_list = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    return any(test(array.type) for test in is_list) and _has_gaps(array.flatten())
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

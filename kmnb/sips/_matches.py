@@ -53,7 +53,7 @@ class MatchPage:
         self.lines: list[_Shown] = []
         self.shown = self.total = 0
         self.is_closed = limit == 0
-        self.is_cut = False
+        self.is_cut = self.is_short = False
         self.next_spot: Spot | None = None
         self._spent = self._after = self._done = 0
         self._before: deque[_Shown] = deque(maxlen=context or 1)
@@ -118,6 +118,7 @@ class MatchPage:
         if self._spent + size > self._budget:
             self.is_closed = True
             match = lines[-1]
+            self.is_short = not match.is_match
             if self.lines or not match.is_match:
                 return
             self.is_cut, self.is_closed = True, False

@@ -32,6 +32,7 @@ class CountRun:
     def plan(self, facts: Facts) -> None:
         """Take the number from what is known, so that nothing need be read."""
         self._known = facts.rows if not self._strict else None
+        self._skipped = facts.skipped if self._known is not None else 0
 
     @property
     def done(self) -> bool:

@@ -122,7 +122,8 @@ class GrepRun:
     def finish(self) -> Slice:
         """Give the matches."""
         page = self._page
-        complete = (self._ended or self._asks_for_nothing) and page.total == page.shown and not page.is_cut
+        complete = (self._ended or self._asks_for_nothing) and page.total == page.shown
+        complete = complete and not page.is_cut and not page.is_short
         cursor = None
         if not complete and page.next_spot is not None:
             cursor = state_of(page.next_spot.line, page.next_spot.offset)
@@ -146,6 +147,8 @@ class GrepRun:
             notes.append(f"{self._long_lines} lines have more than {LINE_MAX_BYTES} bytes; they were matched in pieces")
         if self._page.is_cut:
             notes.append("a line was cut to fit into max_bytes")
+        if self._page.is_short:
+            notes.append("lines of context were left out to fit into max_bytes")
         return tuple(notes)
 
 

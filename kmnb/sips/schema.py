@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
+from kmnb.core.bounds import KIB
 from kmnb.core.describe import Example, Operation, Param
 from kmnb.core.lenient import told
 from kmnb.core.records import Batch, Problem
@@ -18,6 +19,8 @@ from kmnb.sips._rows import RECORD_PARAMS, Problems
 
 ROWS_LOOKED_AT = 1000
 """Records whose types are looked at unless more are asked for."""
+ENOUGH_BYTES = 256 * KIB
+"""Stored bytes after which fewer records will do, unless their number was asked for."""
 
 
 class SchemaRun:
@@ -36,12 +39,18 @@ class SchemaRun:
         self._columns: ColumnTypes | None = None
         self._paths = PathTypes()
         self._lines = self._seen = 0
-        self._ended = False
+        self._ended = self._is_enough = False
+
+    def passed(self, size: int) -> None:
+        """Hear how many stored bytes have been read: large records are not read by the thousand."""
+        self._is_enough = self._most == ROWS_LOOKED_AT and size >= ENOUGH_BYTES
 
     @property
     def full(self) -> bool:
         """Whether enough records were looked at; none need be where the format declares its columns."""
-        return self._declared is not None or (bool(self._most) and self._seen >= self._most)
+        if self._declared is not None:
+            return True
+        return (bool(self._most) and self._seen >= self._most) or (self._is_enough and self._seen > 0)
 
     @property
     def done(self) -> bool:
@@ -164,27 +173,26 @@ class SchemaSip:
         return SchemaRun(arguments, max_bytes=max_bytes)
 
     def from_stored(self, stored: str, arguments: Mapping[str, Any], *, max_bytes: int) -> Slice | None:
-        """Answer from the schema that was stored with the object.
+        """Answer from the schema that was stored with the object, where the file itself declares it.
+
+        What is stored of other formats was found in the beginning, and is not what a scan of more would find.
 
         Args:
             stored: The attribute ``schema``.
-            arguments: Checked arguments; none but the default number of rows may be asked for.
+            arguments: Checked arguments.
             max_bytes: Cap of the answer's text in bytes.
 
         Returns:
             The answer; None when the stored schema is not what was asked for.
         """
-        if arguments.get("rows") != ROWS_LOOKED_AT:
-            return None
         try:
             columns = tuple(json.loads(stored)["columns"])
         except (ValueError, KeyError, TypeError):
             return None
-        if not all(isinstance(column, dict) and {"name", "type", "nullable"} <= set(column) for column in columns):
+        known = {"name", "type", "nullable", "source_type"}
+        if not columns or not all(isinstance(column, dict) and known <= set(column) for column in columns):
             return None
-        is_declared = any("source_type" in column for column in columns)
-        notes = [] if is_declared else ["types are those of the records at the beginning"]
-        return schema_slice(columns, max_bytes=max_bytes, notes=notes)
+        return schema_slice(columns, max_bytes=max_bytes)
 
 
 SIP = SchemaSip()

@@ -239,3 +239,18 @@ def test_damage_and_absent_libraries_are_said(ws: Any, table: Any, monkeypatch: 
     with pytest.raises(NotSupported, match="pip install duckdb"):
         kmnb.duckdb(workspace=ws)
     assert duckdb is not None
+
+
+def test_whole_numbers_inside_lists_and_objects_keep_their_digits_beside_nulls(ws: Any) -> None:
+    big = 2**53 + 1
+    rows = {
+        "list": [[big, None], []],
+        "object": [{"a": big, "b": [{"c": None}]}, None],
+        "plain": [[1.5, 2.5], None],
+    }
+    out = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(rows), out)
+    frame = ws.put(out.getvalue(), tool="nested", media_type=PARQUET).to_pandas()
+    assert frame["list"].tolist() == rows["list"]
+    assert frame["object"].tolist() == rows["object"]
+    assert [type(value) for value in frame["list"][0]] == [int, type(None)]

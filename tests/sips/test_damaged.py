@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 from typing import Any
 
 import pytest
@@ -62,3 +63,15 @@ def test_frames_of_zstd_that_are_to_be_passed_over_are(place: str) -> None:
     content = b"".join(halves)
     assert sip_bytes(content, "lines", {"start": 11_998}).values == LINES[11_998:]
     assert sip_bytes(content, "count", {}, indexed=True).values == sip_bytes(TEXT, "count", {}).values
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_a_block_of_zstd_that_is_larger_than_the_first_window_is_recognised(indexed: bool) -> None:
+    """Until the first block is whole nothing of it can be read; a table was taken for plain text."""
+    rows = random.Random(7).randbytes(2000 * 20).hex()
+    content = b"id,key\n" + b"".join(b"%d,%b\n" % (n, rows[n * 40 : n * 40 + 40].encode()) for n in range(2000))
+    packed = zstandard.compress(content)
+    assert packed[:4] == zstandard.FRAME_HEADER
+    answer = sip_bytes(packed, "select", {"columns": ["id"], "where": "id = 1999"}, indexed=indexed)
+    assert (answer.values, answer.complete) == ([{"id": "1999"}], True)
+    assert sip_bytes(packed, "count", {}, indexed=indexed).values == [2000]

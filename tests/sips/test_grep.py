@@ -85,6 +85,12 @@ def test_context_is_the_lines_around_whatever_the_windows(content: bytes, patter
         assert list(match.after) == lines[match.index + 1 : match.index + 1 + near]
 
 
+def test_context_that_does_not_fit_the_cap_is_said_to_be_missing() -> None:
+    answer = sip_bytes(b"x\n" + b"y" * 50 + b"\nz\n", "grep", {"pattern": "x", "context": 2, "max_bytes": 40})
+    assert (answer.text, answer.shown, answer.total, answer.complete) == ("x\n", 1, 1, False)
+    assert answer.notes == ("lines of context were left out to fit into max_bytes",)
+
+
 def test_groups_of_context_are_apart_as_in_grep() -> None:
     content = b"1\n2\nx\n4\n5\n6\nx\n8\n"
     assert sip_bytes(content, "grep", {"pattern": "x", "context": 1}).text == "2\nx\n4\n--\n6\nx\n8\n"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmnb.formats._inspect import inspect
+from kmnb.errors import BadRequest
 from kmnb.sips import sample, schema
+from tests.sips.driving import sip_bytes
 from tests.sips.records import run_sip
 
 
@@ -63,14 +65,43 @@ def test_types_seen_only_at_the_beginning_are_said_to_be_so() -> None:
     assert whole.notes == ()
 
 
-def test_a_stored_schema_answers_by_itself_and_a_broken_one_does_not() -> None:
-    stored = inspect(b"name,n\na,1\n").attributes()["schema"]
-    answer = schema.SIP.from_stored(stored, {"rows": 1000}, max_bytes=65_536)
+def test_a_schema_that_a_file_declares_answers_by_itself_and_a_broken_one_does_not() -> None:
+    columns = [{"name": "n", "type": "integer", "nullable": True, "source_type": "int64"}]
+    answer = schema.SIP.from_stored(json.dumps({"columns": columns}), {"rows": 1000}, max_bytes=65_536)
     assert answer is not None
-    assert [value["name"] for value in answer.values] == ["name", "n"]
-    assert schema.SIP.from_stored(stored, {"rows": 0}, max_bytes=65_536) is None
+    assert answer.values == columns
     for broken in ("", "[]", "{}", '{"columns":[1]}', '{"columns":[{"name":"a"}]}'):
         assert schema.SIP.from_stored(broken, {"rows": 1000}, max_bytes=65_536) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"items":[{"a":1}],"items":[{"a":2}]}',
+        b'[{"a":1}][{"a":2},{"a":3}]',
+        b'{"a":"%b","b":1}' % (b"x" * 70_000),
+        b"a,b\n1,%b\n2,\n" % (b"z" * 70_000),
+        b"a,b\n1\n2,3\n" + b"4,5\n" * 30_000 + b",x\n",
+    ],
+    ids=["a key twice", "two lists", "one large record", "a large cell", "bad rows"],
+)
+def test_a_schema_is_the_same_stored_or_not(content: bytes) -> None:
+    def told(indexed: bool) -> object:
+        try:
+            return replace(sip_bytes(content, "schema", {}, indexed=indexed), receipt=None)
+        except BadRequest as fault:
+            return str(fault)
+
+    assert told(indexed=True) == told(indexed=False)
+
+
+def test_the_schema_of_large_records_moves_little_and_says_of_how_many_it_is() -> None:
+    content = b"\n".join(b'{"a":%d,"b":"%b"}' % (number, b"x" * 2000) for number in range(900))
+    answer = sip_bytes(content, "schema", {})
+    assert answer.fetched_bytes < 400_000 < len(content)
+    assert [column["name"] for column in answer.values] == ["a", "b"]
+    assert answer.notes[0].startswith("types are those of the first 1")
+    assert sip_bytes(content, "schema", {"rows": 900}).fetched_bytes == len(content)
 
 
 @given(st.integers(0, 60), st.integers(0, 20), st.integers(), st.integers(1, 200))
