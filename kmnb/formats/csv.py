@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from kmnb.core.bounds import LINE_MAX_BYTES
+from kmnb.core.cells import CellRows
 from kmnb.core.records import Batch, Dialect, Problem
 from kmnb.formats._csv_counting import CsvCounter
 from kmnb.formats._csv_dialect import SAMPLE_BYTES, CsvDialect, sniff_dialect
@@ -97,7 +98,7 @@ class CsvSplitter:
         body = bytes(self._pending[:cut])
         del self._pending[:cut]
         if self._is_plain(body):
-            return self._plain_rows(body)
+            return self._cell_rows(body) or self._plain_rows(body)
         lines = body.split(self.dialect.newline)
         if not lines[-1]:
             lines.pop()
@@ -120,6 +121,20 @@ class CsvSplitter:
         assert self.dialect is not None
         quote = self.dialect.quote.encode()
         return not self._cutter.is_open and len(body) <= LINE_MAX_BYTES and not (quote and quote in body)
+
+    def _cell_rows(self, body: bytes) -> Batch | None:
+        """Cut lines that all have the cells they should have; None where some have not."""
+        assert self.dialect is not None
+        if self.columns is None or self.dialect.newline != b"\n" or not body:
+            return None
+        text = body.decode("utf-8", "replace")
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").removesuffix("\r")
+        rows = CellRows.cut(text if text.endswith("\n") else text + "\n", self.dialect.delimiter, len(self.columns))
+        if rows is None:
+            return None
+        self._line += len(rows)
+        return self._batch(rows, [])
 
     def _plain_rows(self, body: bytes) -> Batch:
         assert self.dialect is not None
@@ -178,7 +193,7 @@ class CsvSplitter:
         width = self.dialect.width if self.dialect.agreement > 0 else len(rows[0])
         self.columns = tuple(f"column{at}" for at in range(width))
 
-    def _batch(self, rows: list[list[str]], problems: list[Problem], lines: Sequence[int] = ()) -> Batch:
+    def _batch(self, rows: Sequence[list[str]], problems: list[Problem], lines: Sequence[int] = ()) -> Batch:
         """Number the rows; ``lines`` tells where they begin, since bad records among them have numbers too."""
         start, count = self._rows, len(rows) + len(problems)
         self._rows += count

@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from kmnb.core.bounds import SLURP_MAX_BYTES
+from kmnb.core.cells import column_of
 from kmnb.core.display import size_text
 from kmnb.core.slice import Slice, provide_frames
 from kmnb.errors import BadRequest, BoundExceeded, NotSupported
@@ -238,7 +239,7 @@ class ColumnCollector:
         self.skipped += len(batch.problems)
         if batch.kind == "table" and batch.columns is not None:
             for place, name in enumerate(unique_names(batch.columns)):
-                self.columns.setdefault(name, []).extend(row[place] for row in batch.rows)
+                self.columns.setdefault(name, []).extend(column_of(batch.rows, place))
         elif batch.kind == "json":
             self._rows([value if isinstance(value, dict) else {"value": value} for value in map(_value, batch.rows)])
         elif batch.rows:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import compress
 from typing import Any
 
+from kmnb.core.cells import Chosen, column_of
 from kmnb.core.describe import Param
 from kmnb.core.lenient import told
 from kmnb.core.records import Batch, Problem
@@ -69,12 +71,13 @@ class Rows:
         self._held: tuple[str, ...] | None = None
         self._places: dict[str, int] = {}
 
-    def of(self, batch: Batch) -> Iterator[tuple[int, Row]]:
-        """Walk the rows of a batch with their numbers from 0."""
+    def of(self, batch: Batch, where: Condition | None = None) -> Iterator[tuple[int, Row]]:
+        """Walk the rows of a batch that meet a condition, with their numbers from 0."""
         self._note(batch)
         if batch.kind == "table":
-            return self._table(batch)
-        return self._json(batch) if batch.kind == "json" else self._text(batch)
+            return self._table(batch, where)
+        rows = self._json(batch) if batch.kind == "json" else self._text(batch)
+        return rows if where is None else (found for found in rows if where.holds(found[1]))
 
     def _note(self, batch: Batch) -> None:
         self._problems.add(batch.problems)
@@ -85,21 +88,21 @@ class Rows:
                 self.columns, self._names = batch.columns, frozenset(batch.columns)
             self._places = {name: at for at, name in enumerate(batch.columns)}
 
-    def taken(self, batch: Batch, where: Condition | None) -> Sequence[Any]:
+    def taken(self, batch: Batch, where: Condition | None) -> Sequence[Any] | Chosen:
         """Give the rows of a batch that meet a condition, for :meth:`column`."""
         if batch.kind != "table":
-            return [row for _, row in self.of(batch) if where is None or where.holds(row)]
+            return [row for _, row in self.of(batch, where)]
         self._note(batch)
         if where is None:
             return batch.rows
-        return _judged(batch.rows, where, self._places)
+        return Chosen(batch.rows, _judged(batch.rows, where, self._places))
 
-    def column(self, taken: Sequence[Any], name: str) -> list[Any]:
+    def column(self, taken: Sequence[Any] | Chosen, name: str) -> list[Any]:
         """Give the values of a column of rows that :meth:`taken` gave."""
-        if self._held is None:
+        if self._held is None and not isinstance(taken, Chosen):
             return [row(name) for row in taken]
         place = self._places.get(name)
-        return [None] * len(taken) if place is None else [cells[place] for cells in taken]
+        return [None] * len(taken) if place is None else column_of(taken, place)
 
     def repeated(self) -> list[str]:
         """Tell of each name that several columns have; a row as a dict can hold but one of them."""
@@ -122,9 +125,15 @@ class Rows:
             f'column "{clip(name, 100)}" not found in header', "", f"Near: {shown}", column=name, near=tuple(near)
         )
 
-    def _table(self, batch: Batch) -> Iterator[tuple[int, Row]]:
+    def _table(self, batch: Batch, where: Condition | None) -> Iterator[tuple[int, Row]]:
         places = self._places
-        for number, cells in zip(batch.numbers, batch.rows, strict=True):
+        numbered: Iterable[tuple[int, Sequence[Any]]]
+        if where is None:
+            numbered = zip(batch.numbers, batch.rows, strict=True)
+        else:
+            which = compress(range(len(batch.rows)), _judged(batch.rows, where, places))
+            numbered = ((batch.numbers[at], batch.rows[at]) for at in which)
+        for number, cells in numbered:
             yield number, _CellsRow(cells, places)
 
     def _text(self, batch: Batch) -> Iterator[tuple[int, Row]]:
@@ -149,19 +158,19 @@ class Rows:
                 yield number, _PathRow({"value": value}, self.seen)
 
 
-def _judged(rows: Sequence[Any], where: Condition, places: Mapping[str, int]) -> list[Any]:
-    """Give the rows of a table that meet a condition; what it looks at is judged once where it repeats."""
+def _judged(rows: Sequence[Any], where: Condition, places: Mapping[str, int]) -> list[bool]:
+    """Tell of each row of a table whether it meets a condition; what it looks at is judged once where it repeats."""
     names = [name for name in where.columns if name in places]
-    looked = [[cells[places[name]] for cells in rows] for name in names]
+    looked = [column_of(rows, places[name]) for name in names]
     # Other values may be equal and not the same, as 1 and true are, or cannot be told apart by a set.
     if looked and all(set(map(type, column)) <= _TEXTS for column in looked):
-        keys = list(zip(*looked, strict=True))
+        keys = looked[0] if len(looked) == 1 else list(zip(*looked, strict=True))
         different = set(keys)
         if len(different) * _REPEATS <= len(keys):
             own = {name: at for at, name in enumerate(names)}
-            true = {key for key in different if where.holds(_CellsRow(key, own))}
-            return [cells for cells, key in zip(rows, keys, strict=True) if key in true]
-    return [cells for cells in rows if where.holds(_CellsRow(cells, places))]
+            true = {key for key in different if where.holds(_CellsRow([key] if len(looked) == 1 else key, own))}
+            return [key in true for key in keys]
+    return [where.holds(_CellsRow(cells, places)) for cells in rows]
 
 
 _TEXTS = {str, type(None)}

@@ -95,10 +95,12 @@ class SelectRun:
             self._total = batch.total
         elif self._counted is not None and (is_counted or batch.types is not None):
             self._total = self._counted
-        for number, row in self._rows.of(batch):
+        # Rows of a table are judged column by column; a field of JSON is known by the rows that were looked at.
+        early, late = (self._where, None) if batch.kind == "table" else (None, self._where)
+        for number, row in self._rows.of(batch, early):
             if not self._begun:
                 self._begin()
-            if number < self._skip or (self._where is not None and not self._where.holds(row)):
+            if number < self._skip or (late is not None and not late.holds(row)):
                 continue
             self._matched += 1
             if not self._full:

@@ -207,7 +207,14 @@ def test_a_condition_is_judged_alike_whether_values_repeat_or_not(where: str, di
     batch = Batch(rows, 0, kind="table", columns=("a", "b"))
     condition = parse_where(where)
     expected = [row for row in rows if condition.holds(dict(zip("ab", row, strict=True)).get)]
-    assert Rows(Problems(strict=False)).taken(batch, condition) == expected
+    found = Rows(Problems(strict=False))
+    taken = found.taken(batch, condition)
+    assert [list(row) for row in zip(found.column(taken, "a"), found.column(taken, "b"), strict=True)] == expected
+    assert len(taken) == len(expected)
+    walked = Rows(Problems(strict=False)).of(batch, condition)
+    assert [(number, [row("a"), row("b")]) for number, row in walked] == [
+        (number, row) for number, row in enumerate(rows) if condition.holds(dict(zip("ab", row, strict=True)).get)
+    ]
 
 
 def test_a_condition_tells_values_apart_that_are_equal() -> None:
@@ -215,7 +222,8 @@ def test_a_condition_tells_values_apart_that_are_equal() -> None:
     batch = Batch(rows, 0, kind="table", columns=("a",))
     condition = parse_where("a = 'true'")
     expected = [row for row in rows if condition.holds({"a": row[0]}.get)]
-    assert Rows(Problems(strict=False)).taken(batch, condition) == expected
+    found = Rows(Problems(strict=False))
+    assert [[value] for value in found.column(found.taken(batch, condition), "a")] == expected
     assert {str(row[0]) for row in expected} == {"True"}
 
 
