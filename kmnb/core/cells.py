@@ -39,9 +39,10 @@ class CellRows(Sequence[list[str]]):
         cells = text.replace(_END, delimiter + _END + delimiter).split(delimiter)
         cells.pop()
         stride = width + 1
-        # A line end is a cell of its own: where each of them stands in its place, all lines have that many cells.
+        # A line end is a cell of its own: where all of them stand in their places, all lines have that many cells.
         count, rest = divmod(len(cells), stride)
-        return cls(cells, width) if not rest and cells[width::stride].count(_END) == count else None
+        is_even = not rest and cells[width::stride].count(_END) == count == text.count(_END)
+        return cls(cells, width) if is_even else None
 
     def column(self, place: int) -> list[str]:
         """Give the cells of a column, by its place from 0."""

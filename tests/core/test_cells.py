@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kmnb.core.cells import CellRows, Chosen, column_of
 
 
+@example(["a", "a"], 3)
 @given(st.lists(st.text("ab,\r\n é", max_size=6), max_size=12), st.integers(1, 4))
 def test_lines_are_cut_as_one_by_one_or_not_at_all(lines: list[str], width: int) -> None:
     text = "".join(line + "\n" for line in lines)
