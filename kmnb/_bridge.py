@@ -18,10 +18,10 @@ import functools
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterator
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from kmnb._walk import Walk
+from kmnb._walk import Items, Walk
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -207,7 +207,7 @@ async def bridge(coroutine: Coroutine[Any, Any, T]) -> T:
         raise
 
 
-def iterate(source: AsyncIterator[T]) -> Iterator[T]:
+def iterate(source: AsyncIterator[T]) -> Generator[T, None, None]:
     """Walk an async iterator from blocking code, one item at a time; it is closed when the walk ends, also early.
 
     Raises:
@@ -273,7 +273,7 @@ def blocking_iter(
 
     @functools.wraps(method)
     def twin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-        return iterate(method(self, *args, **kwargs))
+        return Items(iterate(method(self, *args, **kwargs)), method.__name__.lstrip("_"))
 
     return _named(twin, method.__name__.lstrip("_"), method.__doc__)
 

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 
-def rendered(error: BaseException) -> list[str]:
+def rendered(error: Any) -> list[str]:
     """Give what IPython shows in the place of a traceback.
 
     Args:
@@ -29,8 +29,12 @@ def rendered(error: BaseException) -> list[str]:
         parts = traces.structured_traceback(type(error), error, error.__traceback__)
         return parts
     # A copy: what it was raised from belongs to our own frames, and its text is a part of the message.
+    from kmnb.core.visible import visible
+
     alone = copy.copy(error)
     alone.__dict__.update(error.__dict__)
+    for name in ("thing", "reason", "next_step"):
+        setattr(alone, name, visible(getattr(error, name)))
     parts = traces.structured_traceback(type(error), alone, _rebuilt(_own(error.__traceback__)), tb_offset=0)
     return parts
 

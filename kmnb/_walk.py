@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
@@ -77,6 +77,28 @@ class Walk(Generic[T]):
         closing = asyncio.ensure_future(_close_after(self._step, close))
         _closing.add(closing)
         closing.add_done_callback(_closing.discard)
+
+
+class Items(Iterator[T]):
+    """What a walk gives, one by one. Showing it reads nothing, and is the same in every run.
+
+    Args:
+        items: The walk.
+        name: What was called.
+    """
+
+    def __init__(self, items: Generator[T, None, None], name: str) -> None:
+        self._items, self._name = items, name
+
+    def __next__(self) -> T:
+        return next(self._items)
+
+    def close(self) -> None:
+        """End the walk early."""
+        self._items.close()
+
+    def __repr__(self) -> str:
+        return f"<{self._name}(): one item after the other as they are asked for; list() reads all>"
 
 
 async def _close_after(step: asyncio.Task[Any], close: Callable[[], Awaitable[None]]) -> None:

@@ -12,13 +12,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from itertools import islice
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from kmnb.core.claims import NUMERIC, STATED, Claim, claims
 from kmnb.core.evidence import Evidence, Stated
 from kmnb.core.proofs import Proof, read_proof
+from kmnb.core.shown import Shown
 from kmnb.core.units import unit_of
 from kmnb.errors import BadRequest
+
+if TYPE_CHECKING:
+    from kmnb.core.display import Card
 
 Status = Literal["backed", "derived", "quoted", "unbacked"]
 """Where a number comes from."""
@@ -58,7 +62,7 @@ class Ignored:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Check(Shown):
     """A text, judged."""
 
     ok: bool
@@ -67,6 +71,16 @@ class Check:
     """Its numbers from left to right; dates, identifiers and labels are none."""
     ignored: tuple[Ignored, ...] = ()
     """What has digits and was not taken for a number, from left to right."""
+
+    def card(self) -> Card:
+        """Every number with its status."""
+        from kmnb.core.display import Card, count_text
+
+        unbacked = sum(one.status == "unbacked" for one in self.numbers)
+        title = f"{'ok' if self.ok else 'not ok'} · {count_text(len(self.numbers), 'numbers')}, {unbacked} unbacked"
+        rows = [(one.text, one.status, one.evidence) for one in self.numbers]
+        notes = [f"ignored: {', '.join(one.text for one in self.ignored[:20])}"] if self.ignored else []
+        return Card(title, columns=("number", "status", "evidence") if rows else (), rows=rows, notes=notes)
 
 
 def check(text: str, receipts: Iterable[Any], *, strict: bool = False) -> Check:

@@ -11,7 +11,7 @@ from tests.source import Import, Source, imports, sources
 LEAVES = {"errors", "_plugins", "_bridge"}
 ROW = {
     "errors": {"_cell_errors"},
-    "_cell_errors": set(),
+    "_cell_errors": {"core"},
     "_plugins": {"errors"},
     "_walk": {"errors"},
     "_bridge": {"_walk"},

@@ -42,7 +42,7 @@ def checked(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
 def _value(operation: Operation, param: Param, value: Any) -> Any:
     if value is None:
         if param.required:
-            raise BadRequest(f"{operation.name}: {param.name}", "is missing", f"It is {_lower(param.help)}")
+            raise BadRequest(f"{operation.name}: {param.name}", "is missing", f"Give it: {_lower(param.help)}")
         return param.default
     thing = f"{operation.name}: {param.name}"
     value = _KINDS[param.kind](thing, value)

@@ -68,6 +68,14 @@ def outcome_card(outcome: Outcome) -> Card:
     return Card(title, facts=_proof(outcome.receipt), body=body, notes=notes)
 
 
+def receipt_card(receipt: Any) -> Card:
+    """Lay out what a receipt proves."""
+    digest, level = receipt.digest[:19], f"isolation level {receipt.level}"
+    title = joined(["receipt", digest, f"exit code {receipt.exit_code}", level])
+    numbers = count_text(len(receipt.numbers), "numbers")
+    return Card(title, facts=[*_proof(receipt), ("lists", numbers)])
+
+
 def _proof(receipt: Any) -> list[tuple[str, str]]:
     if receipt is None:
         return []

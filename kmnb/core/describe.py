@@ -64,3 +64,5 @@ class Operation:
     """Parameters, positional ones first."""
     examples: tuple[Example, ...] = ()
     """Calls with their answers."""
+    lines: tuple[str, ...] = ()
+    """Arguments as people type them, where there are no examples with answers."""

@@ -9,7 +9,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from kmnb.core.shown import Shown
+
+if TYPE_CHECKING:
+    from kmnb.core.display import Card
 
 _PLAIN = re.compile(r"[^\W\d][\w-]*")
 LINES_MAX = 1000
@@ -21,7 +26,7 @@ DEPTH_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(Shown):
     """How one content became another."""
 
     kind: Literal["rows", "paths", "lines", "bytes"]
@@ -38,6 +43,17 @@ class Diff:
     """Columns that only the new content has."""
     columns_removed: tuple[str, ...] = ()
     """Columns that only the old content has."""
+
+    def card(self) -> Card:
+        """The counts, then the differences."""
+        from kmnb.core.display import Card
+
+        title = f"{self.kind}: {self.added} added, {self.removed} removed, {self.changed} changed"
+        columns = (
+            ("columns added", ", ".join(self.columns_added)),
+            ("columns removed", ", ".join(self.columns_removed)),
+        )
+        return Card(title, facts=columns, body=self.text)
 
     @property
     def is_same(self) -> bool:

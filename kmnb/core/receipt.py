@@ -11,10 +11,14 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kmnb.core.numbers import Number, find_numbers
+from kmnb.core.shown import Shown
 from kmnb.errors import BadRequest, said
+
+if TYPE_CHECKING:
+    from kmnb.core.display import Card
 
 NUMBERS_MAX = 1000
 """Most numbers that a receipt lists: of more, three quarters from the beginning and the rest from the end."""
@@ -48,7 +52,7 @@ def canonical(value: Any) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(Shown):
     """What proves the numbers of one run. Two receipts are equal when their digests are."""
 
     program_digest: str
@@ -97,6 +101,12 @@ class Receipt:
     def __post_init__(self) -> None:
         if not self.digest:
             object.__setattr__(self, "digest", digest_of(canonical(self._facts())))
+
+    def card(self) -> Card:
+        """Which program over what, and how it ended."""
+        from kmnb.core.cards import receipt_card
+
+        return receipt_card(self)
 
     def _facts(self) -> dict[str, Any]:
         later = ("digest", "unopened", "reason_by")

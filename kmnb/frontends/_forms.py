@@ -66,8 +66,9 @@ class Form:
     def help(self) -> str:
         """Usage, every parameter, and examples."""
         parser = self._parser(words=True)
-        examples = "\n".join(f"  {self.line(example)}" for example in self.operation.examples[:2])
-        parser.epilog = f"examples:\n{examples}" if examples else None
+        typed = [f"{self.command} {words}".rstrip() for words in self.operation.lines]
+        examples = (typed or [self.line(example) for example in self.operation.examples])[:2]
+        parser.epilog = "\n  ".join(["examples:", *examples]) if examples else None
         return parser.format_help()
 
     def line(self, example: Example) -> str:

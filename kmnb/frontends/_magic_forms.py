@@ -8,6 +8,7 @@ from kmnb.core.describe import Operation, Param
 from kmnb.errors import BadRequest
 from kmnb.frontends._forms import Form
 from kmnb.ops._command import SOURCE
+from kmnb.ops._command_lines import CELL_LINES, COMPUTE_LINES
 
 OUT = Param("out", "text", "Variable that the answer goes to.")
 
@@ -28,7 +29,8 @@ def cell_form(command: Any) -> Form:
         raise BadRequest(f"%%artifact {command.name}", "it takes no cell", f"Use %artifact {command.name}, one %.")
     params = tuple(param for param in operation.params if param.name != "source")
     summary = f"{operation.summary} The data is what the cell returns, else what it prints."
-    return Form(Operation(operation.name, summary, params), f"%%artifact {command.name}", (OUT,))
+    declared = Operation(operation.name, summary, params, lines=CELL_LINES.get(command.name, ()))
+    return Form(declared, f"%%artifact {command.name}", (OUT,))
 
 
 def compute_form() -> Form:
@@ -38,9 +40,8 @@ def compute_form() -> Form:
 
     run = find_command("run").operation
     params = (*(param for param in run.params if param.name != "source"), SESSION)
-    return Form(
-        Operation("compute", f"{run.summary} The program is the rest of the cell.", params), "%%compute", (OUT,)
-    )
+    summary = f"{run.summary} The program is the rest of the cell."
+    return Form(Operation("compute", summary, params, lines=COMPUTE_LINES), "%%compute", (OUT,))
 
 
 def artifact_help(words: list[str] | None = None) -> str:

@@ -16,6 +16,8 @@ _NAME = re.compile(r"\{\{\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*\}\}")
 _MARK = "\ue000{}\ue001"
 _MARKED = re.compile("\ue000(\\d+)\ue001")
 _LIKE_AN_OPTION = re.compile(r"-(?!\d+(?:\.\d+)?$)")
+_OTHER_SIGN = re.compile(r"(?:\$\{?|\{)([A-Za-z_]\w*)\}?")
+# How other magics and shells write a variable.
 _REFERENCES = ("ref", "refs", "with")
 
 
@@ -96,9 +98,16 @@ class Line:
             # A key has slashes, so a bare name can only mean a variable.
             found = self._namespace[value]
         else:
+            if is_reference and (other := _OTHER_SIGN.fullmatch(value)) and other[1] in self._namespace:
+                name = other[1]
+                raise BadRequest(value[:100], "is text here and no variable", f"Write {name}, or {{{{{name}}}}}.")
             return value
         # What ``%%artifact spill`` gave stands for what it stored.
-        return (getattr(found, "artifact", None) or found) if is_reference else found
+        stored = getattr(found, "artifact", None) if is_reference else None
+        if is_reference and stored is None and type(found).__module__ == "kmnb.ops.spill":
+            thing = f"{self._command}: {name}" if whole else value[:100]
+            raise BadRequest(thing, "stayed inline, so that nothing is stored", "Use put, which stores any size.")
+        return stored or found
 
 
 def check_variable(name: str | None) -> str | None:

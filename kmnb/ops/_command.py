@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kmnb.core.describe import Operation, Param
+from kmnb.ops._command_lines import LINES
 
 Handler = Callable[[Any, Mapping[str, Any]], Coroutine[Any, Any, Any]]
 """Called with a workspace and complete arguments; gives an object that can show itself."""
@@ -32,7 +33,7 @@ class Command:
 
 def command(name: str, summary: str, *params: Param, effect: Effect = "read") -> Callable[[Handler], Command]:
     """Declare the command that a handler carries out."""
-    return lambda handler: Command(Operation(name, summary, params), handler, effect)
+    return lambda handler: Command(Operation(name, summary, params, lines=LINES.get(name, ())), handler, effect)
 
 
 def word(name: str, help_text: str, *, required: bool = True) -> Param:

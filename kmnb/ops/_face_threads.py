@@ -67,7 +67,8 @@ class ThreadFace:
         found = [thread async for thread in threads.list_threads(self.context)]
         rows = [(item.thread, str(item.state), _time(item.lease_until), _time(item.closed_at)) for item in found]
         active = sum(item.state is State.ACTIVE for item in found)
-        title = f"{active} active of {len(found)} threads of {self.context.names.namespace}/{self.context.names.crew}"
+        names, total = self.context.names, count_text(len(found), "threads")
+        title = f"{active} active of {total} of {names.namespace}/{names.crew}"
         return table(title, ("thread", "state", "lease until", "closed at"), rows, items=found)
 
     async def _sweep(self, *, dry_run: bool = False, foreign: bool = False) -> Report:

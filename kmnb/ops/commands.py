@@ -18,6 +18,7 @@ from kmnb.ops import (
     _commands_store,
 )
 from kmnb.ops._command import REF, Command
+from kmnb.ops._command_lines import LINES
 from kmnb.ops._commands_store import defaults, listing_of
 from kmnb.ops.sip import sip_names, sip_operation
 
@@ -63,7 +64,8 @@ def _sip_command(name: str) -> Command:
         artifact = await workspace.get_async(given["ref"])
         return await artifact.sip_async(name, **{key: value for key, value in given.items() if key != "ref"})
 
-    return Command(Operation(name, operation.summary, (REF, *operation.params), operation.examples), sip)
+    lines = LINES.get(name, ())
+    return Command(Operation(name, operation.summary, (REF, *operation.params), operation.examples, lines), sip)
 
 
 def find_command(name: str) -> Command:

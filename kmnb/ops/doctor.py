@@ -155,7 +155,7 @@ async def _clock(context: Context) -> Finding:
 async def _registry(context: Context) -> Finding:
     threads = [thread async for thread in list_threads(context)]
     states = [thread.state for thread in threads]
-    detail = f"{states.count(State.ACTIVE)} active of {len(states)} threads"
+    detail = f"{states.count(State.ACTIVE)} active of {count_text(len(states), 'threads')}"
     damaged = [thread.thread for thread in threads if thread.state is State.UNREADABLE]
     if damaged:
         names = context.names

@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kmnb.core.bounds import OUTPUT_MAX_BYTES, RUN_SECONDS
+from kmnb.core.display import Card
 from kmnb.core.outcome import Outcome
 from kmnb.core.receipt import Receipt, digest_of
+from kmnb.core.shown import Shown
 from kmnb.errors import ArtifactNotFound, BadRequest, BoundExceeded, SandboxUnavailable, StoreError
 from kmnb.ops._asked import Asked
 from kmnb.ops.compute import ComputeContext, run, run_cell
@@ -29,13 +31,17 @@ ENDED_ITSELF = ("exit", "signal")
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Shown):
     """Whether a receipt still holds."""
 
     status: Literal["verified", "differs", "cannot-verify"]
     """``cannot-verify`` whenever nothing was compared, or what was compared proves nothing."""
     reason: str
     """What was compared, or what is missing."""
+
+    def card(self) -> Card:
+        """Status and reason."""
+        return Card(f"{self.status} · {self.reason}")
 
 
 async def verify(context: ComputeContext, receipt: Any, *, required_level: int = 2) -> Verification:

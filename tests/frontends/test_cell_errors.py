@@ -25,6 +25,11 @@ def shown(shell: Any) -> Any:
     shell.run_cell("ws.close()")
 
 
+def test_a_message_holds_no_escape_sequence(shell: Any, shown: Any) -> None:
+    shell.run_cell("table = ws.put('a,b\\n1,2\\n', tool='t', media_type='text/csv')")
+    assert "␛[31mx" in shown("table.select(['\\x1b[31mx'])")[-1]
+
+
 @pytest.mark.parametrize("loaded", [True, False])
 @pytest.mark.parametrize("cell", ["ws.get('a/b')", "await ws.get_async('a/b')"])
 def test_our_own_frames_are_left_out(shell: Any, shown: Any, cell: str, loaded: bool) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,9 @@ from hypothesis import strategies as st
 from kmnb.core.describe import Example, Operation, Param
 from kmnb.errors import BadRequest
 from kmnb.frontends._forms import Form, HelpAsked, json_schema
+from kmnb.frontends._magic_forms import artifact_form, cell_form, compute_form
+from kmnb.ops._command_lines import CELL_LINES
+from kmnb.ops.commands import commands, find_command
 
 SELECT = Operation(
     "select",
@@ -86,10 +91,20 @@ def test_help_has_usage_every_parameter_and_examples():
 
 
 def test_an_example_can_be_parsed_back():
-    import shlex
-
     words = shlex.split(FORM.line(SELECT.examples[0]).removeprefix("%artifact select"))
     assert FORM.parse(words)[0]["limit"] == 1
+
+
+def test_the_help_of_every_command_ends_with_lines_that_can_be_typed():
+    forms = [form for one in commands().values() for form in (artifact_form(one), Form(one.operation, "kmnb"))]
+    forms += [*(cell_form(find_command(name)) for name in CELL_LINES), compute_form()]
+    for form in forms:
+        _, _, shown = form.help().partition("examples:\n")
+        lines = [line.strip().removeprefix(form.command) for line in shown.splitlines()]
+        assert lines, form.command
+        assert len(lines) == 2 or len(form.words()) == len(form.operation.params), form.command
+        for line in lines:
+            form.parse(shlex.split(line))
 
 
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=4))

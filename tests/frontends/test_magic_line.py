@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import kmnb
 from kmnb.core.describe import Operation, Param
 from kmnb.errors import BadRequest
 from kmnb.frontends._magic_line import Line, check_variable
@@ -30,6 +31,21 @@ def test_texts_and_numbers_are_written_in_place():
 
 def test_a_value_is_never_cut_into_words_nor_read_as_an_option():
     assert Line("grep K {{p}}", {"p": "two words 'and a quote"}, "%artifact").words[-1] == "two words 'and a quote"
+
+
+@pytest.mark.parametrize("word", ["$art", "{art}", "${art}"])
+def test_a_variable_in_the_signs_of_others_is_told_how_to_write_it(word):
+    line = Line(f"head {word}", {"art": object()}, "%artifact")
+    with pytest.raises(BadRequest, match=r"Write art, or \{\{art\}\}"):
+        line.restore({"ref": line.words[1]}, TAKES)
+    assert line.restore({"tool": line.words[1]}, TAKES) == {"tool": word}
+
+
+def test_what_stayed_inline_is_no_artifact():
+    with kmnb.connect("memory://", thread="t") as ws:
+        line = Line("head small", {"small": ws.spill("3 pods", tool="t")}, "%artifact")
+        with pytest.raises(BadRequest, match="small: stayed inline"):
+            line.restore({"ref": line.words[1]}, TAKES)
 
 
 @pytest.mark.parametrize("text", ["--fixed", "-n 5", "--help", "--"])

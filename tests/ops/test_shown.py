@@ -1,0 +1,43 @@
+"""What a notebook shows of answers that are long: few lines, the same in every run, nothing read."""
+
+from __future__ import annotations
+
+import kmnb
+from kmnb import contract
+from kmnb.core.display import MARKUP_MAX_BYTES, PLAIN_MAX_LINES
+from kmnb.core.receipt import Receipt
+from kmnb.core.shown import Shown
+from kmnb.ops.verifying import Verification
+
+HOSTILE = "\x1b[31m<script>alert(1)</script>\u202e"
+
+
+def test_long_answers_are_cards() -> None:
+    with kmnb.connect("memory://", thread="t", agent="a") as ws:
+        ws.save("r.csv", "a\n" + f"{HOSTILE}\n" * 500, media_type="text/csv")
+        ws.save("r.csv", "b\n1\n", media_type="text/csv")
+        diff = ws.diff("r.csv", 0, 1)
+    claims = contract.check("".join(f"There were {n} pods. " for n in range(100, 300)), [])
+    inputs = tuple({"key": f"{HOSTILE}{n}", "digest": "", "size": 1} for n in range(50))
+    receipt = Receipt("sha256:0", "python", "cpython", artifacts=inputs)
+    shown: list[Shown] = [diff, claims, receipt, Verification("differs", HOSTILE)]
+    titles = []
+    for one in shown:
+        found = one._repr_mimebundle_()
+        plain, markup = found["text/plain"], found["text/html"]
+        assert len(plain.splitlines()) <= PLAIN_MAX_LINES
+        assert len(markup.encode()) <= MARKUP_MAX_BYTES
+        assert not {"\x1b", "\u202e"} & set(plain + markup)
+        assert "<script" not in markup
+        titles.append(plain.splitlines()[0])
+    assert titles[0] == "rows: 0 added, 499 removed, 0 changed"
+    assert titles[1] == "not ok · 200 numbers, 200 unbacked"
+    assert titles[2].startswith(f"receipt · {receipt.digest[:19]} · exit code 0")
+
+
+def test_a_listing_shows_itself_without_being_read() -> None:
+    with kmnb.connect("memory://", thread="t", agent="a") as ws:
+        ws.put("x", tool="t")
+        listing = ws.list()
+        assert repr(listing) == "<list(): one item after the other as they are asked for; list() reads all>"
+        assert [art.key for art in listing] == ["default/nocrew/t/a/t-0"]
