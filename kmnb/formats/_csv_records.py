@@ -8,9 +8,11 @@ cell are one. What follows a closing quote up to the delimiter belongs to the ce
 from __future__ import annotations
 
 import csv
+import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import chain
 
 from kmnb.core.bounds import LINE_MAX_BYTES
 
@@ -114,13 +116,64 @@ def cells_of(records: Iterable[str], delimiter: str, quote: str) -> list[list[st
     plain: list[str] = []
     for record in records:
         if "\r" in record or "\0" in record or len(record) > _CSV_MODULE_MAX:
-            rows.extend(csv.reader(plain, delimiter=delimiter, quotechar=quote))
+            rows.extend(_by_module(plain, delimiter, quote))
             plain = []
             rows.append(_by_pattern(record, delimiter, quote))
         else:
             plain.append(record)
-    rows.extend(csv.reader(plain, delimiter=delimiter, quotechar=quote))
+    rows.extend(_by_module(plain, delimiter, quote))
     return rows
+
+
+def _by_module(records: list[str], delimiter: str, quote: str) -> list[list[str]]:
+    try:
+        return list(csv.reader(records, delimiter=delimiter, quotechar=quote))
+    except csv.Error:
+        # It takes no LF outside of quotes, though lines may end with CR alone, and no cell above the user's limit.
+        return [_by_pattern(record, delimiter, quote) for record in records]
+
+
+class _End(Iterator[str]):
+    """Tells whether somebody asked for more lines than there are."""
+
+    reached = False
+
+    def __next__(self) -> str:
+        self.reached = True
+        raise StopIteration
+
+
+def quoted_rows(body: bytes, delimiter: str, quote: str) -> tuple[list[list[str]], list[int], int]:
+    """Cut records into cells in one go, where Python's ``csv`` module does it as the others here do.
+
+    Args:
+        body: Whole lines that end with LF, but for the last one; a record begins with the first.
+        delimiter: One character between cells.
+        quote: The quote character.
+
+    Returns:
+        One list of cells a record, the number of the line where each begins, from 0, and how many lines these are. A
+        record whose quotes are not closed is left, and all of them where the module would read them otherwise.
+    """
+    text = body.decode("utf-8", "replace")
+    if "\0" in text or text.count("\r") != text.count("\r\n"):
+        return [], [], 0
+    rows: list[list[str]] = []
+    begun: list[int] = []
+    end, passed = _End(), 0
+    reader = csv.reader(chain(io.StringIO(text, newline="\n"), end), delimiter=delimiter, quotechar=quote)
+    try:
+        for row in reader:
+            if end.reached:
+                break
+            if row:
+                rows.append(row)
+                begun.append(passed)
+            passed = reader.line_num
+    except csv.Error:
+        # A cell is longer than the module takes; who set its limit knows why.
+        return [], [], 0
+    return rows, begun, passed
 
 
 def _by_pattern(record: str, delimiter: str, quote: str) -> list[str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kmnb.core.records import Batch, Dialect
@@ -16,6 +17,7 @@ from kmnb.formats._csv_dialect import sniff_dialect
 from kmnb.formats._inspect import inspect
 
 SIGNS = ["a", "b", ",", ";", '"', "\n", "\r\n", " ", "0", "é", "\t", "'", "|", "\u2028", "\x00"]
+QUOTED = st.text('a",\n', max_size=6).map(lambda text: '"' + text.replace('"', '""') + '"')
 CELL = st.lists(st.sampled_from(SIGNS), max_size=6).map("".join)
 
 
@@ -162,3 +164,29 @@ def test_a_given_dialect_is_never_overruled() -> None:
     assert rows_of(batches) == [["a", "b,c"]]
     batches = read(b'a,"b\n', Dialect(delimiter=",", header=False, quote=""))
     assert rows_of(batches) == [["a", '"b']]
+
+
+@given(
+    st.lists(st.text('a",\r\n', max_size=8) | QUOTED, max_size=8),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.lists(st.integers(0, 60), max_size=3),
+    st.booleans(),
+)
+@example(['"x",y', "y\nz,1"], "\r", [4], True)
+def test_records_are_the_same_cut_in_one_go_or_one_by_one(
+    lines: list[str], newline: str, cuts: list[int], header: bool
+) -> None:
+    content = newline.join(["a,b", *lines]).encode()
+
+    def read(*, quick: bool) -> tuple[Any, ...]:
+        splitter = kmnb_csv.CsvSplitter(Dialect(delimiter=",", quote='"', header=header))
+        if not quick:
+            splitter._quoted_rows = lambda body: ([], [], body)  # type: ignore[method-assign]
+            splitter._cell_rows = lambda body: None  # type: ignore[method-assign]
+        places = [0, *sorted(min(cut, len(content)) for cut in cuts), len(content)]
+        batches = [splitter.feed(content[start:end]) for start, end in itertools.pairwise(places)]
+        batches.append(splitter.finish())
+        rows = [(number, list(row)) for batch in batches for number, row in zip(batch.numbers, batch.rows, strict=True)]
+        return rows, [problem for batch in batches for problem in batch.problems], splitter.columns
+
+    assert read(quick=True) == read(quick=False)
