@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,10 +46,12 @@ class MatchPage:
         limit: Most matches.
         context: Lines before and after each.
         budget: Most bytes of text.
+        shown: How a line of context is shown.
     """
 
-    def __init__(self, limit: int, context: int, budget: int) -> None:
+    def __init__(self, limit: int, context: int, budget: int, *, shown: Callable[[bytes], bytes]) -> None:
         self._limit, self._context, self._budget = limit, context, budget
+        self._shown = shown
         self.lines: list[_Shown] = []
         self.shown = self.total = 0
         self.is_closed = limit == 0
@@ -108,7 +110,7 @@ class MatchPage:
 
     def _plain(self, stretch: Stretch, start: int, stop: int) -> _Shown:
         number = stretch.number + stretch.data.count(b"\n", 0, start)
-        text = stretch.data[start:stop].removesuffix(b"\r")
+        text = self._shown(stretch.data[start:stop])
         return _Shown(number, stretch.offset + start, text, is_match=False)
 
     def _emit(self, lines: list[_Shown]) -> None:

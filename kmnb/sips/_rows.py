@@ -20,6 +20,9 @@ from kmnb.sips._where import Condition, Row
 PROBLEMS_MAX = 20
 """Most problems that an answer lists; all are counted."""
 
+NAMES_MAX = 10_000
+"""Names of fields that are told apart where nothing declares them."""
+
 RECORD_PARAMS = (
     Param("delimiter", "text", "Character between cells; found out when not given.", advanced=True),
     Param("quote", "text", "Quote character of cells; '\"' when not given.", advanced=True),
@@ -67,6 +70,7 @@ class Rows:
         self._problems = problems
         self.columns: tuple[str, ...] | None = None
         self.seen: dict[str, None] = {}
+        self.is_partial = False
         self._names: frozenset[str] = frozenset()
         self._held: tuple[str, ...] | None = None
         self._places: dict[str, int] = {}
@@ -150,8 +154,10 @@ class Rows:
                 self._problems.add([Problem(number + 1, told(fault))])
                 continue
             if isinstance(value, dict):
-                if len(self.seen) < 10_000:
+                if len(self.seen) < NAMES_MAX:
                     self.seen.update(dict.fromkeys(value))
+                elif not self.is_partial:
+                    self.is_partial = not value.keys() <= self.seen.keys()
                 yield number, _PathRow(value, self.seen)
             else:
                 self.seen["value"] = None

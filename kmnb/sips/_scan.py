@@ -18,6 +18,7 @@ PROGRAM_MAX_BYTES = 16 * 1024 * 1024
 OVERLAP_BYTES = 64 * 1024
 """Longest match that is found for certain in a line that is too long to be kept, in bytes."""
 
+_MARK = b"\xef\xbb\xbf"
 _ARRAY_BYTES = 256 * 1024
 _LF = 10
 _META = frozenset(r"\.^$*+?{}[]|()")
@@ -73,9 +74,14 @@ class Scanner:
             self._find = _regex_finder(search)
             self._span = lambda text, start, end: search(text, start, end) is not None
 
-    def hits(self, block: bytes) -> Iterator[Hit]:
-        """Walk the matching lines of a block that ends with LF, in order."""
-        derived = block
+    def shown(self, line: bytes) -> bytes:
+        """Give a line as it is shown where nothing was matched in it."""
+        line = line.removesuffix(b"\r")
+        return _CODES.sub(b"", line) if self._strip else line
+
+    def hits(self, block: bytes, *, is_first: bool = False) -> Iterator[Hit]:
+        """Walk the matching lines of a block that ends with LF, in order; a byte order mark is no part of a line."""
+        derived = block.removeprefix(_MARK) if is_first else block
         if self._strip and b"\x1b" in block:
             derived = _CODES.sub(b"", derived)
         if self._derive_cr and b"\r" in derived and b"\r\n" in derived:
@@ -166,14 +172,14 @@ def count_lines(block: bytes) -> int:
     return int(numpy.count_nonzero(numpy.frombuffer(block, numpy.uint8) == _LF))
 
 
-def inverted(block: bytes, hits: Iterable[Hit]) -> Iterator[Hit]:
-    """Walk the lines of a block that are not among the hits."""
+def inverted(block: bytes, hits: Iterable[Hit], shown: Callable[[bytes], bytes]) -> Iterator[Hit]:
+    """Walk the lines of a block that are not among the hits, as they are shown."""
     place = index = 0
     for hit in (*hits, None):
         stop = hit.start if hit is not None else len(block)
         while place < stop:
             end = block.index(b"\n", place)
-            yield Hit(index, place, end, block[place:end].removesuffix(b"\r"))
+            yield Hit(index, place, end, shown(block[place:end]))
             place, index = end + 1, index + 1
         if hit is not None:
             place, index = hit.end + 1, index + 1

@@ -33,7 +33,7 @@ class GrepRun:
             strip_ansi=self._strip,
         )
         self._count_all, self._invert = arguments["count_all"], arguments["invert"]
-        self._page = MatchPage(arguments["max"], arguments["context"], max_bytes)
+        self._page = MatchPage(arguments["max"], arguments["context"], max_bytes, shown=self._scanner.shown)
         self._state = json.loads(arguments["cursor"]) if arguments.get("cursor") else None
         self._asks_for_nothing = arguments["max"] == 0
         self._rest: list[bytes] = []
@@ -110,8 +110,8 @@ class GrepRun:
         self._codes = self._codes or (b"\x1b" in block and b"\x1b[" in block)
         stretch = Stretch(block, self._number, self._offset)
         if not self.done:
-            hits = self._scanner.hits(block)
-            for hit in inverted(block, hits) if self._invert else hits:
+            hits = self._scanner.hits(block, is_first=not self._offset)
+            for hit in inverted(block, hits, self._scanner.shown) if self._invert else hits:
                 self._page.add(stretch, hit)
                 if self.done:
                     break

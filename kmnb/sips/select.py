@@ -16,6 +16,8 @@ from kmnb.sips._delimited import record_line
 from kmnb.sips._rows import RECORD_PARAMS, Problems, Rows, own_names
 from kmnb.sips._where import Condition, Row, parse_where
 
+CELLS_MAX = 1_000_000
+"""Most cells of an answer whose rows have fields of their own: each is empty in all other rows."""
 _CELL_MARK = "…"
 
 
@@ -158,7 +160,8 @@ class SelectRun:
         names = sum(self._line([name])[1] for name in new)
         names += len(new) * len(self._values) * len(self._delimiter.encode())
         line, size = self._line(values.values())
-        if self._spent + names + size > self._cap:
+        is_wide = bool(new) and len(values) * len(self._values) > CELLS_MAX
+        if is_wide or self._spent + names + size > self._cap:
             self._full = True
             if self._values:
                 return

@@ -121,6 +121,7 @@ class StatsRun:
             complete=len(values) == total,
             shown=len(values),
             total=total,
+            total_is_lower_bound=self._asked is None and self._rows.is_partial,
             skipped=self._problems.count,
             problems=tuple(self._problems.first),
             notes=tuple(notes[:20]),

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import math
 from datetime import UTC, datetime
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kmnb.core.jsonable import json_text, jsonable
 from kmnb.core.metadata import Area
 from kmnb.core.slice import Match
+from kmnb.errors import BoundExceeded
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()) | st.binary(),
@@ -45,3 +48,14 @@ def test_lone_surrogates_are_escaped():
 def test_values_of_the_house_keep_their_fields():
     assert jsonable(Match(1, 0, 0, "a")).items() >= {"number": 1, "index": 0, "offset": 0, "text": "a"}.items()
     assert jsonable({Area.NAMED: datetime(2026, 11, 30, tzinfo=UTC)}) == {"named": "2026-11-30T00:00:00+00:00"}
+
+
+def test_what_is_nested_deeply_is_written_or_a_clear_error() -> None:
+    value: list[Any] = []
+    for _ in range(400):
+        value = [value]
+    assert json.loads(json_text(value)) == value
+    for _ in range(100_000):
+        value = [value]
+    with pytest.raises(BoundExceeded, match="nested too deeply"):
+        json_text(value)

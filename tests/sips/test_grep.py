@@ -114,6 +114,21 @@ def test_colour_codes_are_told_and_taken_out_when_asked() -> None:
     assert match == Match(2, 1, 6, "ERROR: disk")
 
 
+def test_without_codes_context_and_lines_that_do_not_match_are_shown_without_them_too() -> None:
+    content = b"\x1b[31mred\x1b[0m\nplain\n\x1b[1mbold\x1b[0m\r\n"
+    options = {"pattern": "plain", "strip_ansi": True}
+    assert sip_bytes(content, "grep", {**options, "context": 1}).text == "red\nplain\nbold\n"
+    assert sip_bytes(content, "grep", {**options, "invert": True}).text == "red\nbold\n"
+
+
+@pytest.mark.parametrize("pattern", ["^name", "^name,ns$", "na"])
+def test_a_byte_order_mark_is_no_part_of_the_first_line(pattern: str) -> None:
+    content = b"\xef\xbb\xbfname,ns\r\na,name\r\n"
+    for cut in (Cut(1), Cut(1000)):
+        answer = sip_bytes(content, "grep", {"pattern": pattern, "max": 1}, cut=cut)
+        assert answer.values == [Match(1, 0, 0, "name,ns")]
+
+
 def test_a_cr_that_is_asked_for_is_seen() -> None:
     assert sip_bytes(b"a\r\nb\n", "grep", {"pattern": r"\r$"}).total == 1
     assert sip_bytes(b"a\r\nb\n", "grep", {"pattern": "a$"}).total == 1

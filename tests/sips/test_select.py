@@ -228,6 +228,13 @@ def test_pages_of_rows_with_fields_of_their_own_keep_the_cap_and_lose_none(cap: 
     assert [{name: row[name] for name in row if row[name] is not None} for row in found] == rows
 
 
+def test_rows_with_fields_of_their_own_do_not_fill_the_memory() -> None:
+    content = "\n".join(json.dumps({f"k{n}_{place}": n for place in range(40)}) for n in range(1000)).encode()
+    answer = run_sip("select", content, columns=["*"], max_bytes=64 << 20)
+    assert answer.shown * len(answer.columns or ()) < 1_100_000
+    assert (answer.complete, answer.total, answer.cursor is not None) == (False, 1000, True)
+
+
 def test_the_total_of_samples_is_not_the_number_of_series() -> None:
     series = [{"metric": {"pod": pod}, "values": [[1, "0"], [2, "1"], [3, "NaN"]]} for pod in ("a", "b")]
     content = json.dumps({"status": "success", "data": {"resultType": "matrix", "result": series}}).encode()

@@ -231,3 +231,9 @@ def test_of_columns_of_the_same_name_the_last_one_counts():
     with kmnb.connect("memory://", thread="t") as ws:
         art = ws.put("a,b,a\n1,2,3\n4,5,6\n", tool="t", media_type="text/csv")
         assert [(one["column"], one["count"], one["sum"]) for one in art.stats().values] == [("a", 2, 9), ("b", 2, 7)]
+
+
+def test_the_number_of_columns_is_a_lower_bound_where_there_are_more_than_are_told_apart() -> None:
+    lines = (json.dumps({f"k{number}_{place}": 1 for place in range(200)}) for number in range(60))
+    answer = sip_bytes("\n".join(lines).encode(), "stats", {"top": 0})
+    assert (answer.shown, answer.total, answer.total_is_lower_bound, answer.complete) == (500, 10_000, True, False)
