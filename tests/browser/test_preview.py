@@ -43,6 +43,8 @@ def test_a_table_is_sorted_filtered_and_paged(page, gallery, folder):
     shown.get_by_role("button", name="Add filter").click()
     expect(status(shown)).to_have_text("rows 1–20 of 714")
     grid.locator("td").first.focus()
+    page.keyboard.press("s")
+    expect(grid.locator("th[aria-sort=ascending]")).to_contain_text("id")
     page.keyboard.press("Control+End")
     expect(status(shown)).to_have_text("rows 695–714 of 714")
     assert (

@@ -103,6 +103,8 @@ def test_after_a_restart_the_static_twin_is_readable_again(page, run_cells, fold
     )
     expect(twin).to_be_visible()
     expect(status(shown)).to_contain_text("Run the cell again")
+    shown.get_by_role("tab", name="Bytes").click()
+    expect(status(shown)).to_contain_text("Run the cell again")
     page.screenshot(path=folder / "restarted.png")
 
 

@@ -22,6 +22,10 @@ def test_a_store_is_looked_through_and_swept(page, run_cells, folder):
     expect(store.get_by_role("status")).to_have_text("3 artifacts, 5.9 KiB")
     store.get_by_role("button", name="Open gc eve old").press("Enter")
     expect(store.get_by_role("table")).to_contain_text("default/sweeps/gc/eve/old-2")
+    expect(store.get_by_role("button", name="Back to all")).to_be_focused()
+    # What looks again by itself must not take somebody out of the cell that they write.
+    store.get_by_role("button", name="Refresh").press("Enter")
+    expect(store.get_by_role("button", name="Back to all")).not_to_be_focused()
     store.screenshot(path=folder / "store.png")
     panel = page.get_by_role("region", name="Garbage collection of default/sweeps")
     panel.get_by_role("button", name="Dry run").press("Enter")

@@ -1,5 +1,6 @@
 // The part of a preview that every output carries. The rest is asked for once a page and kept under its version.
 
+const GONE = { error: { code: "gone", text: "The kernel was restarted or is gone. Run the cell again." } };
 const pages = (globalThis.__kmnb_modules ??= new Map());
 
 function channel(model) {
@@ -16,7 +17,13 @@ function channel(model) {
     new Promise((resolve) => {
       const id = ++last;
       waiting.set(id, resolve);
-      model.send({ id, ask, arguments: args });
+      try {
+        model.send({ id, ask, arguments: args });
+      } catch {
+        // A closed channel raises; whoever asked is told instead of left waiting.
+        waiting.delete(id);
+        resolve(GONE);
+      }
     });
 }
 

@@ -149,7 +149,7 @@ export class Grid {
       PageDown: [here + page, this.column, page], PageUp: [here - page, this.column, -page],
       Home: [control ? 0 : here, 0], End: [control ? end : here, last],
     };
-    if (event.key === "s" && !control) this.sort(this.columns[this.column]);
+    if (event.key === "s" && !control) this.sort(this.columns[this.column]).then(() => this.cell()?.focus());
     else if (targets[event.key]) {
       const [row, column, pages] = targets[event.key];
       this.move(clamp(row, 0, this.pager.total === null ? Infinity : end), clamp(column, 0, last), pages);

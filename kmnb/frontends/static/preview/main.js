@@ -12,6 +12,7 @@ export function mount({ el, ask, reference, css, gone }) {
   const twin = new Twin(el);
   gone?.(() => {
     twin.show();
+    part.end?.();
     part.status("The kernel was restarted or is gone. Run the cell again.", true);
   });
   el.replaceChildren(h("style", {}, css), part.element);

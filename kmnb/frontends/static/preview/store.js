@@ -73,7 +73,7 @@ export class Store extends Frame {
   }
 
   look() {
-    return this.place ? this.open(this.place, this.start ?? 0) : this.overview();
+    return this.place ? this.open(this.place, this.start ?? 0, false) : this.overview();
   }
 
   async overview() {
@@ -92,7 +92,8 @@ export class Store extends Frame {
     this.status(`${counted(answer.objects, "artifact")}${answer.complete ? "" : " of more"}, ${sized(answer.bytes)}${more}`);
   }
 
-  async open(place, start) {
+  // Only a person who opens a place is taken there: looking again leaves the focus where they write by now.
+  async open(place, start, moves = true) {
     const answer = await this.ask("objects", { prefix: place.prefix, tool: place.tool, start, limit: 20 });
     if (!answer) return;
     Object.assign(this, { place, start });
@@ -101,7 +102,7 @@ export class Store extends Frame {
     const before = start > 0 && button("Previous", () => this.open(place, Math.max(0, start - 20)));
     const next = answer.more && button("Next", () => this.open(place, start + 20));
     this.panel.replaceChildren(...[back, before, next].filter(Boolean), this.table("Artifacts", ["key", "size", "created", "expiry"], rows));
-    back.focus();
+    if (moves) back.focus();
     this.status(`${place.thread} · ${place.agent} · ${place.tool}: ${counted(place.objects, "artifact")}, ${sized(place.bytes)}`);
   }
 }
