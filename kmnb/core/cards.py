@@ -104,7 +104,7 @@ def artifact_card(artifact: Any) -> Card:
         "version": artifact.version,
     }
     known = {name: value for name, value in reference.items() if value is not None}
-    return Card(title, body=artifact.preview or "", reference=known)
+    return Card(title, body=artifact.preview or "", unit="lines of the preview", reference=known)
 
 
 def spill_card(message: Mapping[str, Any], artifact: Any) -> Card:

@@ -6,6 +6,7 @@ and the same facts always give the same bytes, so that notebooks can be compared
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
@@ -52,6 +53,8 @@ class Card:
     """Small JSON that identifies the artifact; no content."""
     picture: Drawing | None = None
     """A chart; what it shows stands in ``rows`` too."""
+    unit: str = "lines"
+    """What the lines of ``body`` are."""
     sketch: str = ""
     """The chart as one line of plain text."""
 
@@ -95,7 +98,7 @@ def plain(card: Card, *, max_lines: int = PLAIN_MAX_LINES, width: int = PLAIN_WI
 
 
 def _missing(card: Card, hidden: int) -> str:
-    kind = "rows" if card.rows else "lines"
+    kind = "rows" if card.rows else card.unit
     if card.more is None:
         return f"{_MORE} and more {kind}"
     return f"{_MORE} {count_text(hidden + card.more, f'more {kind}')}"
@@ -130,7 +133,7 @@ def markup(card: Card, *, max_bytes: int = MARKUP_MAX_BYTES) -> str:
     if room < 0 and picture:
         return markup(replace(card, picture=None), max_bytes=max_bytes)
     table, left_rows, room = _table(card, room)
-    text, left_lines = _preformatted(card.body, room)
+    text, left_lines = _preformatted(card, room)
     hidden = left_rows + left_lines
     tail = f"<br>{_missing(card, hidden)}" if hidden or card.more != 0 else ""
     end = f"{tail}{notes}".removeprefix("<br>")
@@ -154,9 +157,9 @@ def _table(card: Card, room: int) -> tuple[str, int, int]:
     return "".join([*pieces, "</tbody></table>"]), 0, room
 
 
-def _preformatted(body: str, room: int) -> tuple[str, int]:
+def _preformatted(card: Card, room: int) -> tuple[str, int]:
     """Build the text, its later lines folded; give it, and the number of lines that did not fit."""
-    lines = _lines(body)
+    lines = _lines(card.body)
     kept: list[str] = []
     for line in lines:
         piece = escape(visible(clip(line, 2000)))
@@ -168,7 +171,7 @@ def _preformatted(body: str, room: int) -> tuple[str, int]:
     first, rest = kept[:OPEN_LINES], kept[OPEN_LINES:]
     shown = f"<pre>{chr(10).join(first)}</pre>"
     if rest:
-        further = count_text(len(rest), "more lines")
+        further = count_text(len(rest), f"more {card.unit}")
         shown += f"<details><summary>{further}</summary><pre>{chr(10).join(rest)}</pre></details>"
     return shown, len(lines) - len(kept)
 
@@ -195,6 +198,7 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(0, width - 1)] + _MORE
 
 
+_MANY = re.compile(r"s\b")
 _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -215,9 +219,9 @@ def count_text(number: int | None, noun: str) -> str | None:
 
     Args:
         number: How many.
-        noun: What they are, as for many of them.
+        noun: What they are, as for many of them: a word that ends with s, perhaps with others before or after it.
     """
-    return None if number is None else f"{number:,} {noun.removesuffix('s') if number == 1 else noun}"
+    return None if number is None else f"{number:,} {_MANY.sub('', noun, count=1) if number == 1 else noun}"
 
 
 def joined(parts: Iterable[str | None]) -> str:

@@ -92,6 +92,7 @@ def test_what_does_not_fit_is_counted():
     assert "… 70 more rows" in markup(card)
     assert plain(Card("t", body="\n".join(map(str, range(9))))).count("\n") == 9
     assert plain(Card("t", body="\n".join(map(str, range(10))))).split("\n")[-1] == "… 2 more lines"
+    assert plain(Card("t", body="a", more=1, unit="lines of the preview")).endswith("… 1 more line of the preview")
     assert plain(Card("t", body="a", more=1)).split("\n")[-1] == "… 1 more line"
     assert plain(Card("t", body="a", more=None)).split("\n")[-1] == "… and more lines"
 
