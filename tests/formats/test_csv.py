@@ -172,7 +172,7 @@ def test_a_given_dialect_is_never_overruled() -> None:
     st.lists(st.integers(0, 60), max_size=3),
     st.booleans(),
 )
-@example(['"x",y', 'y\nz,1', '1,2'], "\r", [4], True)
+@example(['"x",y', "y\nz,1", "1,2"], "\r", [4], True)
 def test_records_are_the_same_cut_in_one_go_or_one_by_one(
     lines: list[str], newline: str, cuts: list[int], header: bool
 ) -> None:

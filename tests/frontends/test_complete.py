@@ -51,6 +51,16 @@ def test_languages_names_of_named_artifacts_and_variables():
     assert offered("%artifact grep K --max={{a") == ("--max={{a", ["--max={{art}}"])
 
 
+def test_a_name_with_a_blank_is_offered_as_one_word():
+    class Odd(Known):
+        def filenames(self):
+            return ("my report.csv", "it's.txt", "plain.csv")
+
+    assert matches("%artifact load m", Odd()) == ("m", ["'my report.csv'"])
+    assert matches("%artifact load 'm", Odd()) == ("m", ["my report.csv"])
+    assert matches("%artifact load i", Odd())[1] == ["'it'\"'\"'s.txt'"]
+
+
 def test_an_open_quotation_is_no_part_of_a_name():
     assert offered("%artifact head 'default/nocrew/t/a/p") == ("default/nocrew/t/a/p", [KEYS[0]])
 
