@@ -77,7 +77,8 @@ def sniff_dialect(head: bytes, dialect: Dialect, *, whole: bool, hint: str | Non
         A dialect without open questions.
     """
     quote = '"' if dialect.quote is None else dialect.quote
-    newline = b"\r" if b"\n" not in head and b"\r" in head else b"\n"
+    # A CR at the very end may stand before an LF that is not in the sample.
+    newline = b"\r" if b"\n" not in head and b"\r" in head[:-1] else b"\n"
     if dialect.delimiter:
         best = _judge(head, dialect.delimiter, quote=quote, newline=newline, whole=whole)
     else:

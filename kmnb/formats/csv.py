@@ -51,10 +51,16 @@ class CsvSplitter:
                 return self._batch([], [])
         self._pending += block
         if self.dialect is None:
-            if len(self._pending) < self._sample_bytes:
+            if not self._is_sampled:
                 return Batch(start=0, kind="table")
             self._decide(whole=False)
         return self._split(last=False)
+
+    @property
+    def _is_sampled(self) -> bool:
+        """Whether enough is there: what ends records shows with the first LF, or where there is none for long."""
+        size = len(self._pending)
+        return size >= SAMPLE_BYTES or (size >= self._sample_bytes and b"\n" in self._pending)
 
     def finish(self) -> Batch:
         """Give what is left; an open quote at the end closes there and is reported."""

@@ -190,3 +190,16 @@ def test_records_are_the_same_cut_in_one_go_or_one_by_one(
         return rows, [problem for batch in batches for problem in batch.problems], splitter.columns
 
     assert read(quick=True) == read(quick=False)
+
+
+@pytest.mark.parametrize(("width", "step"), [(9, 1), (9, 4), (9, 10), (65_535, 4096), (65_535, 65_536)])
+def test_cr_lf_at_the_border_of_a_sample_ends_a_record(width: int, step: int) -> None:
+    """The LF stands in the next block, so that CR alone seemed to end records."""
+    names = b",".join(b"c%07d" % n for n in range(7282))[:width]
+    row = b",".join(b"1" for _ in names.split(b","))
+    content = b"%b\r\n%b\r\n" % (names, row)
+    splitter = kmnb_csv.FORMAT.split(Dialect(delimiter=",", header=True))
+    batches = [splitter.feed(content[at : at + step]) for at in range(0, len(content), step)]
+    rows = [list(cells) for batch in (*batches, splitter.finish()) for cells in batch.rows]
+    assert rows == [row.decode().split(",")]
+    assert inspect(content, media_type="text/csv").rows == 1
