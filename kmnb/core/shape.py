@@ -21,6 +21,8 @@ _KINDS: tuple[tuple[type, str], ...] = (
 PATHS_MAX = 400
 """Most paths that are kept of one kind of record."""
 _DEPTH_MAX = 4
+# Made once: ``json.dumps`` makes an encoder for each value.
+_as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 
 
 def type_of(value: Any, *, text_is_source: bool = True) -> str | None:
@@ -196,4 +198,4 @@ def text_of(value: Any) -> str:
         return value
     if value is None:
         return ""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    return _as_json(value)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 import json
+import random
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,10 +34,10 @@ class SampleRun:
 
     def __init__(self, arguments: Mapping[str, Any], *, max_bytes: int) -> None:
         self._most = min(int(arguments["rows"]), ROWS_MAX)
-        self._seed = str(arguments["seed"]).encode()
+        self._random = random.Random(str(arguments["seed"]))  # noqa: S311 - a choice that anybody can repeat
         self._cap = max_bytes
         self._problems = Problems(strict=bool(arguments.get("strict")))
-        self._kept: list[tuple[int, int, Any]] = []
+        self._kept: list[tuple[float, int, Any]] = []
         self._columns: tuple[str, ...] | None = None
         self._kind = "text"
         self._total = 0
@@ -49,18 +49,14 @@ class SampleRun:
         self._columns = batch.columns or self._columns
         if batch.rows:
             self._kind = batch.kind
-        for row in batch.rows:
-            self._draw(row)
-
-    def _draw(self, row: Any) -> None:
-        number = self._total
-        self._total += 1
-        drawn = hashlib.blake2b(b"%b %d" % (self._seed, number), digest_size=8).digest()
-        ticket = -int.from_bytes(drawn, "big")
-        if len(self._kept) < self._most:
-            heapq.heappush(self._kept, (ticket, number, self._light(row)))
-        elif self._most and ticket > self._kept[0][0]:
-            heapq.heapreplace(self._kept, (ticket, number, self._light(row)))
+        draw, first = self._random.random, self._total
+        self._total += len(batch.rows)
+        for at, ticket in enumerate([-draw() for _ in range(len(batch.rows))]):
+            # Of a row that is not chosen nothing is looked at.
+            if len(self._kept) < self._most:
+                heapq.heappush(self._kept, (ticket, first + at, self._light(batch.rows[at])))
+            elif self._most and ticket > self._kept[0][0]:
+                heapq.heapreplace(self._kept, (ticket, first + at, self._light(batch.rows[at])))
 
     def _light(self, row: Any) -> Any:
         """Do not hold more of a record than the answer could show."""
