@@ -16,7 +16,10 @@ class PreviewWidget(Channel):
     def __init__(self, artifact: Any) -> None:
         card, kinds = artifact_card(artifact), views_of(artifact)
         told = {"part": "preview", "title": card.title, "lines": artifact.envelope().get("lines"), "views": kinds}
-        super().__init__(card, Questions(artifact), dict(card.reference or {}) | told)
+        # The key of a named artifact is a matter of the store; its address names it.
+        named = artifact.uri if artifact.version is not None else artifact.key
+        code = {"code": f"art = ws.get({named!r})"}
+        super().__init__(card, Questions(artifact), dict(card.reference or {}) | told | code)
 
 
 class StoreWidget(Channel):

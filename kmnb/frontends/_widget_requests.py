@@ -19,6 +19,7 @@ from kmnb.frontends._widget_code import duckdb_code, rows_code
 from kmnb.frontends._widget_filters import order_of, where_text
 from kmnb.frontends._widget_tree import tree_of
 from kmnb.ops.column_facts import Columns
+from kmnb.ops.named import versions_beside
 from kmnb.ops.rows import RowReader
 
 ANSWER_BYTES = 256 * KIB
@@ -33,6 +34,9 @@ PAGE_READ_BYTES = 8 * MIB
 """Most bytes that are read for a page of long lines."""
 COLUMNS_MAX = 500
 """Most columns that are told."""
+
+VERSIONS_MAX = 50
+"""Most versions of a name that are told, the latest ones."""
 
 _START = Param("start", "integer", "First one, from 0.", default=0, minimum=0)
 _LIMIT = Param("limit", "integer", "Most of them.", default=20, minimum=1)
@@ -143,14 +147,17 @@ class Questions:
         return await self._columns.told()
 
     async def facts(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Tell what the handle knows; nothing is read."""
+        """Tell what the handle knows; nothing is read, but the versions of a name are listed."""
         artifact = self._artifact
+        versions = await versions_beside(artifact)
         envelope = artifact.envelope()
         names = ("tool", "agent", "threadId", "contentType", "encoding", "bytes", "rows", "lines", "exitCode", "digest")
-        told = {name: envelope[name] for name in names if envelope.get(name) is not None}
+        told = {name: envelope[name] for name in names if envelope.get(name) not in (None, "")}
         times = {"createdAt": artifact.created_at, "expiresAt": artifact.expires_at, "version": artifact.version}
         facts = {"key": artifact.key, "uri": artifact.uri} | told | {k: v for k, v in times.items() if v is not None}
-        return {"facts": facts, "code": f"art = ws.get({artifact.key!r})"}
+        if versions:
+            facts["versions"] = ", ".join(map(str, versions[-VERSIONS_MAX:]))
+        return {"facts": facts, "code": ""}
 
 
 def cell_text(value: Any) -> str:

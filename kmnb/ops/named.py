@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
+from typing import Any
 
-from kmnb.core.addresses import NamedAddress, parse_version_key, scope_prefix
+from kmnb.core.addresses import NamedAddress, parse_uri, parse_version_key, scope_prefix
 from kmnb.core.events import DELETED
 from kmnb.core.metadata import Attribute, ObjectInfo
-from kmnb.errors import ArtifactNotFound, BadRequest
+from kmnb.errors import ArtifactNotFound, BadRequest, StoreError
 from kmnb.ops.context import Context
 from kmnb.ops.events import tell
 from kmnb.ops.handle import Artifact
@@ -48,6 +50,16 @@ async def list_versions(context: Context, address: NamedAddress) -> list[int]:
         if number.isascii() and number.isdigit():
             found.append(int(number))
     return sorted(found)
+
+
+async def versions_beside(artifact: Any) -> list[int]:
+    """List the versions of the name that a handle belongs to; none for discussion artifacts, and where that fails."""
+    address = parse_uri(artifact.uri).address
+    if address is None:
+        return []
+    with suppress(StoreError):
+        return await list_versions(artifact._context, address)
+    return []
 
 
 async def latest_version(context: Context, address: NamedAddress) -> int | None:

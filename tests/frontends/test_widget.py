@@ -177,6 +177,18 @@ def test_many_documents_are_looked_into_record_by_record(workspace):
     assert ask(records, "tree", path=["n"])["error"]["code"] == "bad-request"
 
 
+def test_a_named_artifact_tells_its_versions_and_how_it_is_had(workspace):
+    workspace.save("r.csv", "a\n1\n")
+    art = workspace.save("r.csv", "a\n1\n2\n")
+    facts = ask(art, "facts")["answer"]["facts"]
+    assert (facts["version"], facts["versions"], facts.get("tool")) == (1, "0, 1", None)
+    widget = art.preview_widget()
+    names: dict[str, Any] = {"ws": workspace}
+    exec(widget.reference["code"], names)
+    assert names["art"].digest == art.digest
+    widget.close()
+
+
 def test_facts_are_told_without_a_call(table, monkeypatch):
     monkeypatch.setattr(type(table), "locate", None)
     facts = ask(table, "facts")["answer"]["facts"]

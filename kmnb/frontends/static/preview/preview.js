@@ -147,7 +147,7 @@ export class Preview {
   }
 
   code() {
-    const calls = [`art = ws.get(${JSON.stringify(this.reference.key)})`, this.foundCode, this.view.code];
+    const calls = [this.reference.code, this.foundCode, this.view.code];
     const text = calls.filter(Boolean).join("\n");
     const shown = h("pre", { class: "kmnb-text", tabindex: 0, role: "region", "aria-label": "Code" }, text);
     const insert = globalThis.jupyterapp && button("Insert as cell", () => insertCell(text));
