@@ -12,6 +12,7 @@ from kmnb.core.cells import column_of
 from kmnb.core.display import size_text
 from kmnb.core.slice import Slice, provide_frames
 from kmnb.errors import BadRequest, BoundExceeded, NotSupported
+from kmnb.ops._inferring import inferred
 
 if TYPE_CHECKING:
     import pandas
@@ -64,7 +65,7 @@ def frame_of(columns: Mapping[str, Sequence[Any]], *, infer: bool = False) -> pa
     frame = pandas.DataFrame(made, columns=list(columns), index=pandas.RangeIndex(length))
     if infer:
         for name in frame.columns:
-            frame[name] = _inferred(frame[name])
+            frame[name] = inferred(frame[name])
     return frame
 
 
@@ -94,7 +95,7 @@ def typed_frame(table: Any, *, infer: bool = False) -> pandas.DataFrame:
         if pyarrow.types.is_nested(column.type) and any(map(_has_gaps, column.chunks)):
             frame[name] = pandas.Series(column.to_pylist(), index=frame.index, dtype=object)
     for name in frame.columns if infer else ():
-        frame[name] = _inferred(frame[name])
+        frame[name] = inferred(frame[name])
     return frame
 
 
@@ -147,19 +148,6 @@ def _are_integers(values: Sequence[Any]) -> bool:
     low, high = _INTEGERS
     found = [value for value in values if value is not None]
     return bool(found) and all(type(value) is int and low <= value <= high for value in found)
-
-
-def _inferred(column: Any) -> Any:
-    import pandas
-
-    if column.dtype != "string":
-        return column
-    for convert in (pandas.to_numeric, pandas.to_datetime):
-        try:
-            return convert(column).convert_dtypes()
-        except (ValueError, TypeError):
-            continue
-    return column
 
 
 def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

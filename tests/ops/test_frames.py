@@ -254,3 +254,25 @@ def test_whole_numbers_inside_lists_and_objects_keep_their_digits_beside_nulls(w
     assert frame["list"].tolist() == rows["list"]
     assert frame["object"].tolist() == rows["object"]
     assert [type(value) for value in frame["list"][0]] == [int, type(None)]
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["1", "", "3"], [1, None, 3]),
+        (["1.50", "", "2"], [1.5, None, 2.0]),
+        (["9007199254740993", "1.5", ""], ["9007199254740993", "1.5", ""]),
+        (["1" + "0" * 29 + "1", "2"], [10**30 + 1, 2]),
+        (["2026-01-02", "", "2026-12-31"], [datetime(2026, 1, 2), None, datetime(2026, 12, 31)]),
+        (["01/02/2026", "x"], ["01/02/2026", "x"]),
+        (["01/02/2026", "03/04/2026"], ["01/02/2026", "03/04/2026"]),
+        (["12:30", "08:15"], ["12:30", "08:15"]),
+        (["true", "FALSE", ""], [True, False, None]),
+        (["true", "no"], ["true", "no"]),
+    ],
+)
+def test_what_is_inferred_loses_no_digits_and_guesses_no_days(ws: Any, texts: list[str], expected: list[Any]) -> None:
+    art = ws.put("id,v\n" + "".join(f"r{n},{text}\n" for n, text in enumerate(texts)), tool="i", media_type="text/csv")
+    assert [
+        None if value is pandas.NaT or value is pandas.NA else value for value in art.to_pandas(infer=True)["v"]
+    ] == (expected)
