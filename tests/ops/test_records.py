@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import Any
 
@@ -109,6 +110,11 @@ def test_versions_are_compared_by_what_they_hold(ws: Workspace) -> None:
     ws.save("t.csv", "a,b,c\n3,4,x\n5,6,y\n")
     table = ws.diff("t.csv", 0)
     assert (table.kind, table.added, table.removed, table.columns_added) == ("rows", 1, 1, ("c",))
+    for pack in (gzip.compress, lambda raw: raw.decode().encode("utf-16")):
+        ws.save("packed.csv", pack(b"a,b\n1,2\n3,4\n5,6\n"))
+        ws.save("packed.csv", pack(b"a,b\n1,2\n3,5\n5,6\n"))
+        packed = ws.diff("packed.csv", ws.versions("packed.csv")[-2])
+        assert (packed.kind, packed.added, packed.removed) == ("rows", 1, 1)
     ws.save("d.json", {"a": 1})
     ws.save("d.json", {"a": 2})
     assert ws.diff("d.json", 0, 1).text == "~ $.a: 1 → 2\n"
