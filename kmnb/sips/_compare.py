@@ -9,6 +9,7 @@ nothing (a missing field, null) cannot be told either; ``is null`` asks for it.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -72,34 +73,41 @@ def _number_of(text: str) -> Number:
     return int(text) if bare.isdigit() and len(bare) <= _INT_DIGITS_MAX else Decimal(text)
 
 
-def compare(operator: str, one: Any, other: Any) -> bool | None:
+def compare(sign: str, one: Any, other: Any) -> bool | None:
     """Compare two values, at most one of them a literal or both.
 
     Args:
-        operator: ``=``, ``!=``, ``<``, ``<=``, ``>`` or ``>=``.
+        sign: ``=``, ``!=``, ``<``, ``<=``, ``>`` or ``>=``.
         one: A cell or a literal.
         other: A cell or a literal.
 
     Returns:
         The answer; None when it cannot be told.
     """
-    literal = other if isinstance(other, Literal) else one if isinstance(one, Literal) else None
-    left = one.value if isinstance(one, Literal) else one
-    right = other.value if isinstance(other, Literal) else other
-    if left is None or right is None:
+    if isinstance(other, Literal):
+        return against(sign, other)(one.value if isinstance(one, Literal) else one)
+    if isinstance(one, Literal):
+        return against(_TURNED[sign], one)(other)
+    if one is None or other is None:
         return None
-    if literal is None:
-        pair: tuple[Any, Any] = number_of(left, strict=True), number_of(right, strict=True)
-        if None in pair:
-            pair = text_of(left), text_of(right)
-    elif literal.kind == "text":
-        pair = text_of(left), text_of(right)
-    else:
-        read: Callable[[Any], Any] = number_of if literal.kind == "number" else _flag_of
-        pair = read(left), read(right)
-    if pair[0] is None or pair[1] is None:
-        return {"=": False, "!=": True}.get(operator)
-    return _ORDER[operator](*pair)
+    left, right = number_of(one, strict=True), number_of(other, strict=True)
+    if left is None or right is None:
+        return _ORDER[sign](text_of(one), text_of(other))
+    return _ORDER[sign](left, right)
+
+
+def against(sign: str, literal: Literal) -> Callable[[Any], bool | None]:
+    """Make the test of cells against a literal, which stands on the right; see :func:`compare`."""
+    order, wanted, unlike = _ORDER[sign], literal.value, {"=": False, "!=": True}.get(sign)
+    read = _READERS[literal.kind]
+
+    def test(cell: Any) -> bool | None:
+        if cell is None:
+            return None
+        mine = read(cell)
+        return unlike if mine is None else order(mine, wanted)
+
+    return test
 
 
 def _flag_of(value: Any) -> bool | None:
@@ -108,14 +116,16 @@ def _flag_of(value: Any) -> bool | None:
     return _FLAGS.get(value.lower()) if isinstance(value, str) else None
 
 
+_READERS: dict[str, Callable[[Any], Any]] = {"text": text_of, "number": number_of, "flag": _flag_of}
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
-    "=": lambda a, b: bool(a == b),
-    "!=": lambda a, b: bool(a != b),
-    "<": lambda a, b: bool(a < b),
-    "<=": lambda a, b: bool(a <= b),
-    ">": lambda a, b: bool(a > b),
-    ">=": lambda a, b: bool(a >= b),
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
 }
+_TURNED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def like_pattern(pattern: str, *, ignore_case: bool) -> Callable[[str], bool]:

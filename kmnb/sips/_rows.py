@@ -168,15 +168,17 @@ def _judged(rows: Sequence[Any], where: Condition, places: Mapping[str, int]) ->
     """Tell of each row of a table whether it meets a condition; what it looks at is judged once where it repeats."""
     names = [name for name in where.columns if name in places]
     looked = [column_of(rows, places[name]) for name in names]
+    own = {name: at for at, name in enumerate(names)}
+    if not looked:
+        return [where.holds(_CellsRow((), own))] * len(rows)
+    keys = list(zip(*looked, strict=True))
     # Other values may be equal and not the same, as 1 and true are, or cannot be told apart by a set.
-    if looked and all(set(map(type, column)) <= _TEXTS for column in looked):
-        keys = looked[0] if len(looked) == 1 else list(zip(*looked, strict=True))
+    if all(set(map(type, column)) <= _TEXTS for column in looked):
         different = set(keys)
         if len(different) * _REPEATS <= len(keys):
-            own = {name: at for at, name in enumerate(names)}
-            true = {key for key in different if where.holds(_CellsRow([key] if len(looked) == 1 else key, own))}
+            true = {key for key in different if where.holds(_CellsRow(key, own))}
             return [key in true for key in keys]
-    return [where.holds(_CellsRow(cells, places)) for cells in rows]
+    return [where.holds(_CellsRow(key, own)) for key in keys]
 
 
 _TEXTS = {str, type(None)}

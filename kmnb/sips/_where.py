@@ -26,7 +26,7 @@ from typing import Any, NoReturn
 
 from kmnb.core.shape import text_of
 from kmnb.errors import ExpressionError
-from kmnb.sips._compare import Literal, compare, like_pattern
+from kmnb.sips._compare import Literal, against, compare, like_pattern
 
 WHERE_MAX_BYTES = 16_384
 """Longest condition in UTF-8 bytes."""
@@ -238,6 +238,10 @@ def _unquoted(text: str) -> str:
 
 
 def _comparison(operator: str, left: str | Literal, right: str | Literal) -> Test:
+    if isinstance(left, str) and isinstance(right, Literal):
+        name, holds = left, against(operator, right)
+        return lambda row: holds(row(name))
+
     def test(row: Row) -> bool | None:
         one = row(left) if isinstance(left, str) else left
         other = row(right) if isinstance(right, str) else right
@@ -247,9 +251,11 @@ def _comparison(operator: str, left: str | Literal, right: str | Literal) -> Tes
 
 
 def _membership(left: str | Literal, items: list[Literal]) -> Test:
+    tests = [against("=", item) for item in items]
+
     def test(row: Row) -> bool | None:
-        value = row(left) if isinstance(left, str) else left
-        found = [compare("=", value, item) for item in items]
+        value = row(left) if isinstance(left, str) else left.value
+        found = [holds(value) for holds in tests]
         return True if True in found else None if None in found else False
 
     return test
