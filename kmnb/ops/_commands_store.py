@@ -61,7 +61,7 @@ async def listing(workspace: Any, given: Mapping[str, Any]) -> Answer:
 
 def listing_of(items: list[Any], *, complete: bool) -> Answer:
     """Show artifacts as a table."""
-    counted = count_text(len(items), "artifacts") if complete else f"{len(items):,} of more artifacts"
+    counted = f"{'' if complete else 'the first '}{count_text(len(items), 'artifacts')}"
     title = f"{counted} · {size_text(sum(item.size or 0 for item in items))}"
     rows = [(item.size, item.created_at.isoformat() if item.created_at else None, item.key) for item in items]
     full = table(title, ("bytes", "created", "key"), rows)

@@ -43,6 +43,8 @@ async def _closed_at(context: Context, key: str) -> datetime | None:
 
 
 def _error(key: str, reason: str, **facts: object) -> ArtifactNotFound:
-    return ArtifactNotFound(
-        f"artifact {key!a:.1100}", reason, "Ask its producer for it again, or list what there is.", **facts
-    )
+    step = "Ask its producer for it again, or list what there is."
+    if "/" not in key:
+        # Keys have slashes: this is what a person writes who means a name.
+        step = "If it is the name of a named artifact, load() opens it; else list what there is."
+    return ArtifactNotFound(f"artifact {key!a:.1100}", reason, step, **facts)

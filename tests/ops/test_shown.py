@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import kmnb
 from kmnb import contract
 from kmnb.core.display import MARKUP_MAX_BYTES, PLAIN_MAX_LINES
@@ -41,3 +43,11 @@ def test_a_listing_shows_itself_without_being_read() -> None:
         listing = ws.list()
         assert repr(listing) == "<list(): one item after the other as they are asked for; list() reads all>"
         assert [art.key for art in listing] == ["default/nocrew/t/a/t-0"]
+
+
+def test_a_name_in_the_place_of_a_key_is_told_how_it_is_opened() -> None:
+    with kmnb.connect("memory://", thread="t", agent="a") as ws:
+        ws.save("report.csv", "a\n1\n")
+        for reference, step in (("report.csv", r"load\(\) opens it"), ("a/b", "Ask its producer")):
+            with pytest.raises(kmnb.errors.ArtifactNotFound, match=step):
+                ws.get(reference)
