@@ -173,21 +173,27 @@ class YamlCounter:
         self.lines: LineCounter | None = LineCounter(indexed=indexed, blank=None)
         self._splitter = YamlSplitter()
         self._rest = MarkCounter()
-        self._records = self._read = 0
+        self._records = self._read = self.skipped = 0
 
     def feed(self, block: bytes) -> None:
         """Take the next block."""
         self._rest.feed(block)
         self._read += len(block)
         if self._read <= READ_MAX_BYTES:
-            self._records += self._splitter.feed(block).counted
+            self._add(self._splitter.feed(block))
 
     def finish(self) -> int:
         """Give the number of records."""
         self._rest.finish()
         if self._read > READ_MAX_BYTES:
+            self.skipped = 0
             return self._rest.records
-        return self._records + self._splitter.finish().counted
+        self._add(self._splitter.finish())
+        return self._records
+
+    def _add(self, batch: Batch) -> None:
+        self._records += batch.counted
+        self.skipped += len(batch.problems)
 
 
 def _reads(head: bytes) -> bool:

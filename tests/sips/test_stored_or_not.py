@@ -25,6 +25,7 @@ CONTENTS = {
     "sections in UTF-16": f"[a]\n{CSV}[b]\n{CSV}".encode("utf-16"),
     "sections of YAML": f'[a]\n{{"items":[1,2]}}\n[b]\n{POD.format("x")}---\n{POD.format("y")}'.encode(),
     "two tables": b"NAME   STATUS   AGE\nweb    Up       1d\n\nNAME   READY   STATUS\nweb    1/1     Up\n",
+    "documents of YAML": f"{POD.format('x')}---\nkind: [\n---\n{POD.format('y')}".encode(),
     "prometheus": b'# TYPE up gauge\nup{job="a"} 1\nup{job="b",x="y"} 0 17\n',
     "list": b'{"items":[{"a":1},{"b":[null]}],"more":{}}',
     "bad list": b'{"items":[{"a":1}',
