@@ -168,7 +168,7 @@ def matches(line: str, names: Any, *, first_line: bool = True) -> tuple[str, lis
     if sign.startswith("%%") and (not first_line or line[:2] != "%%"):
         return None
     words, fragment = _split(rest)
-    fitted = _offered(sign, words, fragment, names)
+    fitted = _offered(sign, words, fragment, names=names)
     is_quoted = rest[: len(rest) - len(fragment)][-1:] in ("'", '"')
     # A name with a blank is one word only between quotation marks.
     return fitted if is_quoted else (fitted[0], [_word(text) for text in fitted[1]])
@@ -182,7 +182,7 @@ def _word(text: str) -> str:
     return text if is_one or "={{" in text else shlex.quote(text)
 
 
-def _offered(sign: str, words: list[str], fragment: str, names: Any) -> tuple[str, list[str]]:
+def _offered(sign: str, words: list[str], fragment: str, *, names: Any) -> tuple[str, list[str]]:
     if (opened := _OPENED.search(fragment)) is not None:
         before = fragment[: opened.start()]
         return fragment, [f"{before}{{{{{name}}}}}" for name in names.variables() if name.startswith(opened[1])]
