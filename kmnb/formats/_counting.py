@@ -5,6 +5,8 @@ from __future__ import annotations
 from kmnb.core.index import CHECK_BYTES, Entry, IndexBuilder
 from kmnb.formats._line_scan import IS_BLANK, PATTERNS, Blank, Scan, is_empty, scan_block
 
+_MARK = b"\xef\xbb\xbf"
+
 
 def filled_lines(body: bytes) -> int:
     """Count the lines of a text that hold more than their line end."""
@@ -66,7 +68,7 @@ class LineCounter:
         self._newlines = self._blank = self._size = 0
         self._last = b"\n"
         self._edge = b""
-        self._open, self._dark = b"", False
+        self._open, self._dark, self._is_first = b"", False, True
 
     @property
     def lines(self) -> int:
@@ -129,16 +131,25 @@ class LineCounter:
         if first < 0:
             self._open_line(block)
             return
-        if not self._dark and self._is_blank(self._open + block[:first]):
+        if not self._dark and self._is_blank(self._unmarked(self._open + block[:first])):
             self._blank += 1
         self._blank += scan.blanks(kind)
-        self._open, self._dark = b"", False
+        self._open, self._dark, self._is_first = b"", False, False
         self._open_line(block[block.rfind(b"\n") + 1 :])
 
     def _open_line(self, piece: bytes) -> None:
         """Go on with a line whose end was not seen; what matters is only whether it is blank so far."""
         if self._dark:
             return
+        text = self._open + piece
+        if self._is_first and _MARK.startswith(text):
+            self._open = text
+            return
         # Two bytes of a blank line tell as much as all of it.
-        self._dark = not self._is_blank(self._open + piece)
-        self._open = b"" if self._dark else (self._open + piece[:2])[:2]
+        text = self._unmarked(text)
+        self._dark = not self._is_blank(text)
+        self._open = b"" if self._dark else text[:2]
+
+    def _unmarked(self, line: bytes) -> bytes:
+        """Take a byte order mark off the first line: alone it makes no record."""
+        return line.removeprefix(_MARK) if self._is_first else line

@@ -11,6 +11,8 @@ from kmnb.core.records import Batch
 from kmnb.core.slice import Slice
 from kmnb.errors import BadRequest, BoundExceeded
 
+_MARK = b"\xef\xbb\xbf"
+
 
 class CountRun:
     """Records under way.
@@ -46,6 +48,9 @@ class CountRun:
         if batch.kind == "text":
             # A line of blanks is no record.
             self._count += sum(1 for row in rows if row and not row.isspace())
+            # Nor is a byte order mark, with or without blanks behind it.
+            first = rows[0] if rows and not batch.start else b""
+            self._count -= first.startswith(_MARK) and not first.removeprefix(_MARK).strip()
             return
         self._count += batch.counted
         self._skipped += len(batch.problems)

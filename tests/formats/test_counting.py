@@ -162,3 +162,15 @@ def test_long_content_is_counted_the_same_in_arrays(rows: int) -> None:
     counter = csv.FORMAT.counter(content[:65_536], indexed=True)
     assert fed(counter, content, 1 << 20) == rows // 2 + rows
     assert len(read(content, step=1 << 20).rows) == rows // 2 + rows
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 4, 5, 100])
+@pytest.mark.parametrize(
+    ("content", "filled"),
+    [(b"\xef\xbb\xbf", 0), (b"\xef\xbb\xbf\n\xef\xbb\xbf\na", 2), (b"\xef\xbb\xbfa\n", 1), (b"\xef\xbb\n\n", 1)],
+)
+def test_a_byte_order_mark_alone_is_no_record(content: bytes, filled: int, block: int) -> None:
+    counter = LineCounter(indexed=False)
+    for at in range(0, len(content), block):
+        counter.feed(content[at : at + block])
+    assert counter.filled == filled

@@ -30,6 +30,8 @@ CONTENTS = {
     "list": b'{"items":[{"a":1},{"b":[null]}],"more":{}}',
     "bad list": b'{"items":[{"a":1}',
     "nothing": b"",
+    "a mark of UTF-8 alone": b"\xef\xbb\xbf",
+    "a mark on a line of its own": b"\xef\xbb\xbf\r\na,b\r\n1,2\r\n",
     "a mark alone": b"\xff\xfe",
 }
 ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
