@@ -15,6 +15,7 @@ from kmnb.core.bounds import (
 )
 from kmnb.core.describe import Operation, Param
 from kmnb.core.keys import CREWLESS
+from kmnb.core.layouts import LAYOUTS
 
 LEASE_SECONDS = 2 * 3600
 """How long a thread stays active after the last sign of life of a workspace that uses it."""
@@ -24,9 +25,6 @@ HOLD_MAX_SECONDS = 90 * 24 * 3600
 """Longest hold that may be asked for."""
 EMBED_MAX_BYTES = 10_000_000
 """Largest artifact that an embed inlines, in bytes; a larger one becomes a typed reference."""
-
-LAYOUTS = ("kmnb", "agent-mesh", "adk")
-"""Layouts of named artifacts: kmnb's own, and those of the peers."""
 
 SETTINGS = Operation(
     "setting",

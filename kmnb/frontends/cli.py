@@ -16,8 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kmnb.core.config import LAYOUTS
 from kmnb.core.describe import Operation, Param
+from kmnb.core.layouts import LAYOUTS
 from kmnb.frontends._frontend import Frontend
 
 _PLACES = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kmnb.core.config import LAYOUTS
 from kmnb.core.describe import Operation, Param
+from kmnb.core.layouts import LAYOUTS
 from kmnb.frontends._frontend import Frontend
 
 OPERATION = Operation(

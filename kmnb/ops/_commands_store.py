@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from kmnb.core.answers import Answer, line, table
-from kmnb.core.config import LAYOUTS
 from kmnb.core.describe import Param
 from kmnb.core.display import count_text, size_text
+from kmnb.core.layouts import LAYOUTS
 from kmnb.ops._command import ORIGIN, REF, SOURCE, command, some_of, word
 
 _ORIGIN_NAMES = ("tool", "agent", "thread", "media_type")

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from kmnb.core.config import LAYOUTS
+from kmnb.core.layouts import LAYOUTS
 from kmnb.core.peer_names import OWN_FOLDER
 from kmnb.core.urls import bare_url
 from kmnb.errors import BadRequest, NotSupported
