@@ -126,7 +126,7 @@ class LineCounter:
     def _count_blank(self, block: bytes, scan: Scan, kind: Blank) -> None:
         first = block.find(b"\n")
         if self._comments:
-            start = block[: first if first >= 0 else len(block)]
+            start = self._unmarked(self._open + block[: first if first >= 0 else len(block)])
             self.comments += scan.comments() + (not self._dark and start.lstrip().startswith(b"#"))
         if first < 0:
             self._open_line(block)

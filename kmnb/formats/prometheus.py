@@ -94,7 +94,7 @@ class SampleSplitter:
         problems: list[Problem] = list(lines.problems)
         start = self._row
         for number, raw in enumerate(lines.rows, lines.start + 1):
-            text = raw.strip()
+            text = (raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw).strip()
             if not text or text.startswith(b"#"):
                 continue
             sample = read_sample(text.decode("utf-8", "replace"))

@@ -25,6 +25,8 @@ CONTENTS = {
     "sections in UTF-16": f"[a]\n{CSV}[b]\n{CSV}".encode("utf-16"),
     "sections of YAML": f'[a]\n{{"items":[1,2]}}\n[b]\n{POD.format("x")}---\n{POD.format("y")}'.encode(),
     "two tables": b"NAME   STATUS   AGE\nweb    Up       1d\n\nNAME   READY   STATUS\nweb    1/1     Up\n",
+    "prometheus with a mark": b'\xef\xbb\xbf# TYPE up gauge\nup{job="a"} 1\n',
+    "prometheus with a mark before a sample": b'\xef\xbb\xbfup{job="a"} 1\nup{job="b"} 2\n',
     "documents of YAML": f"{POD.format('x')}---\nkind: [\n---\n{POD.format('y')}".encode(),
     "prometheus": b'# TYPE up gauge\nup{job="a"} 1\nup{job="b",x="y"} 0 17\n',
     "list": b'{"items":[{"a":1},{"b":[null]}],"more":{}}',
@@ -57,6 +59,11 @@ def test_an_answer_says_the_same_stored_or_not(name: str) -> None:
     for operation, arguments in ASKED:
         stored, scanned = (told(CONTENTS[name], operation, arguments, indexed=indexed) for indexed in (True, False))
         assert stored == scanned, operation
+
+
+def test_a_byte_order_mark_hides_no_sample() -> None:
+    content = CONTENTS["prometheus with a mark before a sample"]
+    assert [row["job"] for row in sip_bytes(content, "select", {"columns": ["job"]}).values] == ["a", "b"]
 
 
 def test_a_count_says_what_it_leaves_out_without_a_read() -> None:
