@@ -15,7 +15,8 @@ from kmnb.core.records import Batch, Problem
 from kmnb.core.visible import visible
 from kmnb.errors import BadRequest, clip
 from kmnb.sips._json_values import one_decoder
-from kmnb.sips._where import Condition, Row
+from kmnb.sips._row_tests import Row
+from kmnb.sips._where import Condition
 
 PROBLEMS_MAX = 20
 """Most problems that an answer lists; all are counted."""

@@ -20,13 +20,14 @@ is told in :mod:`kmnb.sips._compare`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from kmnb.core.shape import text_of
 from kmnb.errors import ExpressionError
-from kmnb.sips._compare import Literal, against, compare, like_pattern
+from kmnb.sips._compare import Literal, like_pattern
+from kmnb.sips._row_tests import Row, Test, comparison, joined, membership, negation, null_test
 
 WHERE_MAX_BYTES = 16_384
 """Longest condition in UTF-8 bytes."""
@@ -39,11 +40,6 @@ _TOKEN = re.compile(
 )
 _RESERVED = frozenset({"and", "or", "not", "in", "like", "ilike", "is", "null", "true", "false"})
 _COMPARISONS = {"=": "=", "==": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-
-Row = Callable[[str], Any]
-"""Gives the value of a column of the row that is judged; None when there is none."""
-Test = Callable[[Row], bool | None]
-"""Judges a row: true, false, or None when that cannot be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +138,13 @@ class _Parser:
         tests = [self._both()]
         while self._word("or"):
             tests.append(self._both())
-        return tests[0] if len(tests) == 1 else _any_of(tests)
+        return tests[0] if len(tests) == 1 else joined(tests, settles=True)
 
     def _both(self) -> Test:
         tests = [self._negated()]
         while self._word("and"):
             tests.append(self._negated())
-        return tests[0] if len(tests) == 1 else _all_of(tests)
+        return tests[0] if len(tests) == 1 else joined(tests, settles=False)
 
     def _negated(self) -> Test:
         self._depth += 1
@@ -156,7 +152,7 @@ class _Parser:
             raise ExpressionError("where", f"more than {_DEPTH_MAX} conditions inside one another")
         try:
             if self._word("not"):
-                return _not(self._negated())
+                return negation(self._negated())
             if self._word("("):
                 test = self._either()
                 self._need(")")
@@ -169,17 +165,17 @@ class _Parser:
         left = self._value(first=True)
         if self._now.text in _COMPARISONS and self._now.kind == "op":
             operator = _COMPARISONS[self._next().text]
-            return _comparison(operator, left, self._value(first=False))
+            return comparison(operator, left, self._value(first=False))
         if self._word("is"):
             negated = self._word("not") is not None
             self._need("null")
-            return _null_test(left, negated)
+            return null_test(left, negated)
         negated = self._word("not") is not None
         kind = self._word("in", "like", "ilike")
         if kind is None:
             self._fail("a comparison, 'in', 'like' or 'is null'")
-        test = _membership(left, self._list()) if kind == "in" else self._like(left, kind)
-        return _not(test) if negated else test
+        test = membership(left, self._list()) if kind == "in" else self._like(left, kind)
+        return negation(test) if negated else test
 
     def _like(self, left: Any, kind: str) -> Test:
         if self._now.kind not in ("text", "quoted"):
@@ -235,69 +231,3 @@ class _Parser:
 
 def _unquoted(text: str) -> str:
     return text[1:-1].replace(text[0] * 2, text[0])
-
-
-def _comparison(operator: str, left: str | Literal, right: str | Literal) -> Test:
-    if isinstance(left, str) and isinstance(right, Literal):
-        name, holds = left, against(operator, right)
-        return lambda row: holds(row(name))
-
-    def test(row: Row) -> bool | None:
-        one = row(left) if isinstance(left, str) else left
-        other = row(right) if isinstance(right, str) else right
-        return compare(operator, one, other)
-
-    return test
-
-
-def _membership(left: str | Literal, items: list[Literal]) -> Test:
-    tests = [against("=", item) for item in items]
-
-    def test(row: Row) -> bool | None:
-        value = row(left) if isinstance(left, str) else left.value
-        found = [holds(value) for holds in tests]
-        return True if True in found else None if None in found else False
-
-    return test
-
-
-def _null_test(left: str | Literal, negated: bool) -> Test:
-    def test(row: Row) -> bool:
-        value = row(left) if isinstance(left, str) else left.value
-        return (value is None or value == "") is not negated
-
-    return test
-
-
-def _not(inner: Test) -> Test:
-    def test(row: Row) -> bool | None:
-        found = inner(row)
-        return None if found is None else not found
-
-    return test
-
-
-def _any_of(tests: list[Test]) -> Test:
-    def test(row: Row) -> bool | None:
-        unknown = False
-        for each in tests:
-            found = each(row)
-            if found:
-                return True
-            unknown = unknown or found is None
-        return None if unknown else False
-
-    return test
-
-
-def _all_of(tests: list[Test]) -> Test:
-    def test(row: Row) -> bool | None:
-        unknown = False
-        for each in tests:
-            found = each(row)
-            if found is False:
-                return False
-            unknown = unknown or found is None
-        return None if unknown else True
-
-    return test

@@ -13,8 +13,9 @@ from kmnb.core.shape import text_of
 from kmnb.core.slice import Slice
 from kmnb.errors import BadRequest
 from kmnb.sips._delimited import record_line
+from kmnb.sips._row_tests import Row
 from kmnb.sips._rows import RECORD_PARAMS, Problems, Rows, own_names
-from kmnb.sips._where import Condition, Row, parse_where
+from kmnb.sips._where import Condition, parse_where
 
 CELLS_MAX = 1_000_000
 """Most cells of an answer whose rows have fields of their own: each is empty in all other rows."""
