@@ -96,7 +96,7 @@ from kmnb import _bridge
 assert art.head(1).values == ["x"]
 del art
 gc.collect()
-deadline = time.monotonic() + 5
+deadline = time.monotonic() + 30
 while len(_bridge._closers) > 1 and time.monotonic() < deadline:
     time.sleep(0.01)
 print(len(_bridge._closers))

@@ -39,13 +39,18 @@ def short_lived(nats_url: str, names: dict[str, str]) -> Iterator[Callable[[], W
         workspace.close()
 
 
-async def objects(url: str, bucket: str) -> list[str]:
-    """What a client of another make finds in a bucket."""
+async def objects(url: str, bucket: str) -> list[str] | None:
+    """What a client of another make finds in a bucket; None where it does not tell in time.
+
+    Its listing waits for as many messages as there were when it began, and for ever where one of them expires meanwhile.
+    """
     client = await nats.connect(url)
     try:
         store = await client.jetstream().object_store(bucket)
         try:
-            return [info.name for info in await store.list()]
+            return [info.name for info in await asyncio.wait_for(store.list(), 2)]
+        except TimeoutError:
+            return None
         except nats.js.errors.NotFoundError:
             return []
     finally:
@@ -54,7 +59,7 @@ async def objects(url: str, bucket: str) -> list[str]:
 
 def wait_until_empty(url: str, bucket: str, *, seconds: float) -> None:
     deadline = time.monotonic() + seconds
-    while asyncio.run(objects(url, bucket)):
+    while asyncio.run(objects(url, bucket)) != []:
         assert time.monotonic() < deadline, "the server removed nothing"
         time.sleep(0.2)
 
