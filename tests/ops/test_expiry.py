@@ -42,7 +42,7 @@ def short_lived(nats_url: str, names: dict[str, str]) -> Iterator[Callable[[], W
 async def objects(url: str, bucket: str) -> list[str] | None:
     """What a client of another make finds in a bucket; None where it does not tell in time.
 
-    Its listing waits for as many messages as there were when it began, and for ever where one of them expires meanwhile.
+    Its listing waits for the messages that there were when it began, for ever where one of them expires meanwhile.
     """
     client = await nats.connect(url)
     try:
