@@ -17,16 +17,7 @@ TESTS = Path(__file__).parent
 ON_REQUEST = (TESTS / "proof", TESTS / "bench")
 """Folders that run only when they are named: `make proof`, `make bench`."""
 
-ALONE = (
-    "binder",
-    "browser",
-    "sandbox",
-    "frontends/test_complete.py",
-    "frontends/test_interrupt.py",
-    "test_clean_exit.py",
-    "test_demo.py",
-    "test_notebooks.py",
-)
+ALONE = ("browser", "sandbox", "frontends/test_complete.py", "frontends/test_interrupt.py", "test_demo.py")
 """What is marked ``alone``: it watches processes, memory or a clock, and `make test` runs nothing beside it."""
 
 LOOP_ANSWERS_SECONDS = 20
