@@ -1,6 +1,6 @@
 """grep and queries on a file store, side by side with the commands and the libraries in the same run.
 
-``KMNB_BENCH_MIB`` names other sizes: ``1,16,64,256,1024`` shows how things grow (some minutes a size from 256 on).
+``BENCH_MIB`` names other sizes: ``1,16,64,256,1024`` shows how things grow (some minutes a size from 256 on).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kmnb.ops.workspace import Workspace
 
 Figure = Callable[..., None]
 MIB = 1 << 20
-SIZES = tuple(int(size) * MIB for size in os.environ.get("KMNB_BENCH_MIB", "64").split(","))
+SIZES = tuple(int(size) * MIB for size in os.environ.get("BENCH_MIB", "64").split(","))
 ROUNDS, PEER_ROUNDS = 3, 2
 PARSED_MAX_BYTES = 256 * MIB
 """Largest content that peers which hold a whole document are given: it takes some ten times as much memory."""
