@@ -59,7 +59,13 @@ class InspectorProcess:
         ours, theirs = socket.socketpair()
         try:
             with theirs:
-                self._process = await in_thread(lambda: self._popen(theirs.fileno()))
+                opening = asyncio.ensure_future(in_thread(lambda: self._popen(theirs.fileno())))
+                try:
+                    self._process = await asyncio.shield(opening)
+                except asyncio.CancelledError:
+                    # The thread makes a process all the same, and nobody else would end it.
+                    self._process = await opening
+                    raise
             self._reader, self._writer = await asyncio.open_connection(sock=ours)
             await self._read(1)
             self.is_ready = True
