@@ -76,8 +76,9 @@ def left_out(info: ObjectInfo) -> tuple[int, list[str]]:
     """Tell what the stored number of records leaves out: how many bad records, and of which sections the first was."""
     try:
         told = json.loads(info.attributes.get(Attribute.LEFT_OUT) or "{}")
-        return int(told.get("records", 0)), [str(name) for name in told.get("sections", ())]
-    except (ValueError, TypeError, AttributeError):
+        return max(0, int(told.get("records", 0))), [str(name) for name in told.get("sections", ())]
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
+        # Anybody may have written the attribute.
         return 0, []
 
 
