@@ -119,24 +119,33 @@ class _Pool:
             self.abandoned -= 1
 
     def _work(self) -> None:
-        while True:
-            call, answer = self.calls.get()
-            if answer.set_running_or_notify_cancel():
-                try:
-                    result = call()
-                except BaseException as error:
-                    self._end_in_child(error)
-                    answer.set_exception(error)
-                else:
-                    self._end_in_child(None)
-                    answer.set_result(result)
-                    del result
-            del call, answer
-            with self.lock:
-                if self.free >= MAX_THREADS:
-                    self.threads -= 1
-                    return  # one too many
-                self.free += 1
+        while self._one(*self.calls.get()):
+            pass
+
+    def _one(self, call: Callable[[], Any], answer: _Answer | Future[Any]) -> bool:
+        """Make a call; tell whether this thread stays. What was called and answered is not held by an idle thread."""
+        if not answer.set_running_or_notify_cancel():
+            return self._is_kept()
+        # The thread counts as free before the answer is told: who gets it and calls at once needs no further thread.
+        try:
+            result = call()
+        except BaseException as error:
+            self._end_in_child(error)
+            is_kept = self._is_kept()
+            answer.set_exception(error)
+        else:
+            self._end_in_child(None)
+            is_kept = self._is_kept()
+            answer.set_result(result)
+        return is_kept
+
+    def _is_kept(self) -> bool:
+        """Count the calling thread among the free ones; tell whether it stays, for so many are kept."""
+        with self.lock:
+            is_kept = self.free < MAX_THREADS
+            self.free += is_kept
+            self.threads -= not is_kept
+        return is_kept
 
     def _end_in_child(self, error: BaseException | None) -> None:
         """End a process that was forked inside the call: whoever waited for the call waits in the parent.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
+from concurrent.futures import Future, wait
 
 import pytest
 
@@ -67,6 +69,28 @@ def test_what_a_call_raises_reaches_who_waits(error: type[BaseException]) -> Non
         assert await in_thread(lambda: 1) == 1
 
     run(asyncio.wait_for(check(), SECONDS))
+
+
+@pytest.mark.parametrize("call", [lambda: 1, lambda: 1 / 0], ids=["result", "error"])
+def test_a_thread_is_free_before_anybody_hears_of_its_answer(call: Callable[[], object]) -> None:
+    """Whoever waits for an answer and calls at once would have a further thread started, now and then."""
+    pool = _threads._Pool(MAX_THREADS)
+    free_then = list[int]()
+
+    class Answer(Future[object]):
+        def set_result(self, result: object) -> None:
+            free_then.append(pool.free)
+            super().set_result(result)
+
+        def set_exception(self, exception: BaseException | None) -> None:
+            free_then.append(pool.free)
+            super().set_exception(exception)
+
+    for _ in range(20):
+        answer = Answer()
+        pool.submit(call, answer)
+        assert wait([answer], SECONDS).done
+    assert (free_then, pool.threads) == ([1] * 20, 1)
 
 
 class _NoMoreThreads(threading.Thread):
