@@ -59,6 +59,8 @@ class Batch:
     """What the rows are."""
     records: int | None = None
     """How many records this stretch holds as the format counts them; None where :attr:`counted` tells it."""
+    counted_bad: int = 0
+    """How many of the problems are records all the same, as a row of a table is whose cells are too many."""
     places: Sequence[int] | None = None
     """Number of each row where problems stand between them; None where they follow one another from ``start``."""
     types: tuple[Mapping[str, Any], ...] | None = None
@@ -75,6 +77,11 @@ class Batch:
     def counted(self) -> int:
         """Number of records of this stretch: those that the format counts, else the rows."""
         return len(self.rows) if self.records is None else self.records
+
+    @property
+    def left_out(self) -> int:
+        """Number of bad records that :attr:`counted` leaves out."""
+        return len(self.problems) - self.counted_bad
 
 
 class Splitter(Protocol):

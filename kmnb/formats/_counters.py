@@ -63,7 +63,7 @@ class BySplitting:
 
     def _add(self, batch: Batch) -> None:
         self._records += batch.counted
-        self.skipped += len(batch.problems)
+        self.skipped += batch.left_out
 
 
 class SectionLines:

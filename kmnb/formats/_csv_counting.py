@@ -11,6 +11,7 @@ from kmnb.formats._csv_vector import excess_lines
 from kmnb.formats._line_scan import arrays_pay
 
 _CARRY_MAX_BYTES = 2 * MIB
+_MARK = b"\xef\xbb\xbf"
 
 
 class QuoteCounter:
@@ -29,13 +30,17 @@ class QuoteCounter:
         self._newline = dialect.newline
         self._carry = b""
         self._is_passing = False
+        self._first: bytes | None = b""
         self._seen = 0
         self.records = 0
         self.excess = 0
+        self.unclosed = 0
 
     def feed(self, block: bytes) -> None:
         """Take the next block of decoded text."""
         self._seen += len(block)
+        if self._first is not None:
+            block = self._unmarked(block)
         if self._is_passing:
             _, end, block = block.partition(self._newline)
             if not end:
@@ -57,13 +62,21 @@ class QuoteCounter:
             cut = len(data)
         self._carry = data[cut:]
 
+    def _unmarked(self, block: bytes, *, last: bool = False) -> bytes:
+        """Take the byte order mark off the beginning: a quote behind it opens the first cell."""
+        text = (self._first or b"") + block
+        self._first = text if not last and len(text) < len(_MARK) and _MARK.startswith(text) else None
+        return b"" if self._first is not None else text.removeprefix(_MARK)
+
     def finish(self) -> None:
         """Count what is left."""
+        self._carry += self._unmarked(b"", last=True)
         if self._carry:
             self._by_line(self._carry)
         if self._cutter.is_open:
             self.records += 1
             self.excess -= 1
+            self.unclosed = 1
 
     @property
     def is_open(self) -> bool:
@@ -172,4 +185,5 @@ class CsvCounter:
         is_usual = self._newline == b"\n"
         filled = self.lines.filled if self.lines else 0
         records = filled - self._quotes.excess if is_usual else self._quotes.records
-        return max(0, records - (records > 0 and self._header))
+        # A record whose quotes are not closed names no columns.
+        return records - (records > self._quotes.unclosed and self._header)

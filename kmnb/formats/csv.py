@@ -217,13 +217,14 @@ class CsvSplitter:
 
     def _batch(self, rows: Sequence[list[str]], problems: list[Problem], lines: Sequence[int] = ()) -> Batch:
         """Number the rows; ``lines`` tells where they begin, since bad records among them have numbers too."""
-        start, count = self._rows, len(rows) + len(problems)
+        start, bad = self._rows, len(problems)
+        count = len(rows) + bad
         self._rows += count
         places: list[int] | None = None
         if problems and rows:
-            bad = [problem.line for problem in problems]
-            places = [start + at + bisect_left(bad, line) for at, line in enumerate(lines)]
-        return Batch(rows, start, problems, columns=self.columns, kind="table", records=count, places=places)
+            between = [problem.line for problem in problems]
+            places = [start + at + bisect_left(between, line) for at, line in enumerate(lines)]
+        return Batch(rows, start, problems, self.columns, "table", records=count, counted_bad=bad, places=places)
 
 
 def _fits(row: list[str], width: int) -> bool:

@@ -122,8 +122,9 @@ class TableSplitter:
                     rows.append(cells)
             self._blank = False
         self._row += len(rows) + bad
-        count = len(rows) + bad
-        return Batch(rows, start, problems, self.columns, "table", records=count, places=places if bad else None)
+        known = places if bad else None
+        count, columns = len(rows) + bad, self.columns
+        return Batch(rows, start, problems, columns, "table", records=count, counted_bad=bad, places=known)
 
     def _begin(self, line: str, number: int, problems: list[Problem]) -> None:
         layout = Layout(line)
@@ -183,7 +184,7 @@ class RowCounter:
 
     def _add(self, batch: Batch) -> None:
         self._rows += batch.counted
-        self.skipped += len(batch.problems)
+        self.skipped += batch.left_out
 
     @property
     def row_lines(self) -> int | None:

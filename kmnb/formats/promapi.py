@@ -73,7 +73,7 @@ class SeriesSplitter:
                 rows += found
         self._series += len(series)
         self._row += len(rows)
-        return Batch(rows, start, problems, kind="json", records=len(series))
+        return Batch(rows, start, problems, kind="json", records=len(series), counted_bad=len(problems))
 
 
 _TYPED_SAMPLES = 1000

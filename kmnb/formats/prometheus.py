@@ -102,8 +102,9 @@ class SampleSplitter:
                 problems.append(Problem(number, "no sample of the Prometheus text format"))
             else:
                 rows.append(json.dumps(sample, ensure_ascii=False).encode("utf-8", "replace"))
-        self._row += len(rows) + len(problems)
-        return Batch(rows, start, problems, kind="json", records=len(rows) + len(problems))
+        count = len(rows) + len(problems)
+        self._row += count
+        return Batch(rows, start, problems, kind="json", records=count, counted_bad=len(problems))
 
 
 class SampleCounter:

@@ -193,7 +193,7 @@ class YamlCounter:
 
     def _add(self, batch: Batch) -> None:
         self._records += batch.counted
-        self.skipped += len(batch.problems)
+        self.skipped += batch.left_out
 
 
 def _reads(head: bytes) -> bool:

@@ -53,7 +53,7 @@ class CountRun:
             self._count -= first.startswith(_MARK) and not first.removeprefix(_MARK).strip()
             return
         self._count += batch.counted
-        self._skipped += len(batch.problems)
+        self._skipped += batch.left_out
         self._problems += batch.problems[: 20 - len(self._problems)]
         if self._strict and self._problems:
             raise BadRequest(f"line {self._problems[0].line}", self._problems[0].reason)

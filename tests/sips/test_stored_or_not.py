@@ -17,6 +17,9 @@ ROWS = '{"a":1}\n{bad\n\n{"a":2,"b":null}\n'
 POD = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {}\n"
 CONTENTS = {
     "table": CSV.encode(),
+    "table with ragged rows": b"a,b\n1\n1,2\n1,2,3\n1,2,\n",
+    "table with a mark before a quoted name": b'\xef\xbb\xbf"a\nb",c\n1,"2\n\n3"\n',
+    "table whose first record does not end": b'"a,b\n1,2\n',
     "table in UTF-16": CSV.encode("utf-16"),
     "table in Latin-1": "Année;Café\n1;déjà\n2;vu\n".encode("latin-1"),
     "rows with bad ones": ROWS.encode(),
@@ -29,6 +32,10 @@ CONTENTS = {
     "prometheus with a mark before a sample": b'\xef\xbb\xbfup{job="a"} 1\nup{job="b"} 2\n',
     "documents of YAML": f"{POD.format('x')}---\nkind: [\n---\n{POD.format('y')}".encode(),
     "prometheus": b'# TYPE up gauge\nup{job="a"} 1\nup{job="b",x="y"} 0 17\n',
+    "prometheus with bad lines": b"# TYPE up gauge\nup{ 1\nnope\n" + b"up 2\n" * 9,
+    "series with a bad one": b'{"status":"success","data":{"resultType":"vector","result":['
+    b'{"metric":{"a":"1"},"value":[1,"2"]},{"metric":{},"value":7}]}}',
+    "a row beside its columns": b"NAME    READY   STATUS\nweb     1/1     Up\nlonger-name-here\nx y z\n",
     "list": b'{"items":[{"a":1},{"b":[null]}],"more":{}}',
     "bad list": b'{"items":[{"a":1}',
     "nothing": b"",
@@ -36,6 +43,7 @@ CONTENTS = {
     "a mark on a line of its own": b"\xef\xbb\xbf\r\na,b\r\n1,2\r\n",
     "a mark alone": b"\xff\xfe",
 }
+TABLES = [content for name, content in CONTENTS.items() if name.startswith("table")]
 ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("count", {}), ("schema", {}), ("select", {"columns": "*"}), ("select", {"columns": "*", "limit": 1}),
     ("lines", {"limit": 2}), ("tail", {"lines": 2}), ("grep", {"pattern": "a", "max": 1}), ("outline", {}),
@@ -44,8 +52,9 @@ ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
 
 def told(content: bytes, operation: str, arguments: dict[str, Any], *, indexed: bool) -> Any:
     """The answer without what it cost and without what only a scan can tell."""
+    media_type = "text/csv" if content in TABLES else None
     try:
-        answer = sip_bytes(content, operation, arguments, indexed=indexed)
+        answer = sip_bytes(content, operation, arguments, indexed=indexed, media_type=media_type)
     except KmnbError as fault:
         return str(fault)
     total = None if answer.total_is_lower_bound else answer.total
