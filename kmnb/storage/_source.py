@@ -14,7 +14,7 @@ from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.errors import BadRequest
 from kmnb.storage._callers import SOURCE, from_caller, tell
 from kmnb.storage._digest import RunningDigest
-from kmnb.storage._protocols import Attributes, Progress, Source
+from kmnb.storage._protocols import Progress, Source
 from kmnb.storage._threads import in_source
 
 T = TypeVar("T")
@@ -37,31 +37,6 @@ def is_fixed(block: Block) -> bool:
 def known_size(source: Source) -> int | None:
     """Tell the size of a source in bytes where it is known without reading it."""
     return memoryview(source).nbytes if isinstance(source, bytes | bytearray | memoryview) else None
-
-
-def final_attributes(attributes: Attributes | None) -> dict[str, str]:
-    """Get the attributes once the last byte was read; a function is called here.
-
-    Raises:
-        BadRequest: A name or a value is not text, or not one that UTF-8 can hold.
-    """
-    with from_caller("the function for attributes"):
-        found = dict((attributes() if callable(attributes) else attributes) or {})
-    for name, value in found.items():
-        if not isinstance(name, str) or not isinstance(value, str):
-            raise BadRequest(f"attribute {name!a:.200}", "names and values of attributes are texts")
-        if not (_is_text(name) and _is_text(value)):
-            reason = "it holds half of a surrogate pair, which no store keeps as it is"
-            raise BadRequest(f"attribute {name!a:.200}", reason, "Decode it with errors='replace' first")
-    return found
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 async def blocks(source: Source, size: int = WINDOW_BYTES) -> AsyncGenerator[Block, None]:

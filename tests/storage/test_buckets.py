@@ -52,6 +52,16 @@ def bucket() -> Bucket:
     return Bucket()
 
 
+def test_an_object_of_another_program_ends_no_listing_of_records(bucket: Bucket) -> None:
+    run(bucket.backend.records.put("a", b"1", expected=None))
+    obstore.put(bucket.raw, "records/a\\b", b"x")
+
+    async def listed() -> list[str]:
+        return [record.key async for record in bucket.backend.records.list("")]
+
+    assert run(listed()) == ["a"]
+
+
 @pytest.mark.parametrize("size", [1000, LARGE])
 @pytest.mark.parametrize("change", ["flipped", "cut", "grown", "emptied"])
 def test_changed_bytes_are_never_handed_out_whole(bucket: Bucket, size: int, change: str) -> None:

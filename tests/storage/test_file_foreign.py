@@ -13,6 +13,7 @@ import tempfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -219,6 +220,20 @@ def test_a_file_under_another_key_is_no_object_of_that_key(store: Store, root: P
         assert [info.key for info in store.list()] == ["a/one"]
     store.put("b/two", b"2")
     assert b"".join(store.stream("b/two")) == b"2"
+
+
+@pytest.mark.parametrize("text", ["[]", '{"a": 7}', "[" * 100_000, "7" * 5000, '{"a": "\\ud800"}'], ids=lambda t: t[:9])
+def test_attributes_that_are_none_are_told(store: Store, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """A file that another program made may have every checksum right."""
+    with monkeypatch.context() as made:
+        made.setattr(_file_format, "json", SimpleNamespace(dumps=lambda *_, **__: text))
+        store.put("o", b"1")
+    if "ud800" in text:
+        assert store.head("o").attributes == {"a": "?"}
+    else:
+        with pytest.raises(DigestMismatch, match="its attributes cannot be read"):
+            store.head("o")
+    assert store.get_range("o", 0, 1) == b"1"
 
 
 def test_a_store_that_is_moved_as_a_whole_stays_readable(store: Store, root: Path, tmp_path: Path) -> None:

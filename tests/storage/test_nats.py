@@ -112,6 +112,19 @@ def test_a_put_that_fails_leaves_nothing(backend: NatsBackend) -> None:
         run(area.head("broken"))
 
 
+def test_subjects_of_others_are_no_records(backend: NatsBackend) -> None:
+    """A listing gives nothing that its key does not lead to."""
+    records = backend.records
+
+    async def listed() -> list[str]:
+        await records.put("a/=41", b"1", expected=None)
+        for token in ("=41", "=FF", "a.=2E", "a.=2Fx", "a.=5C", "a.=00", "é"):
+            await records._stream.store(f"{records._root}.{token}", b"x", thing="test")
+        return [record.key async for record in records.list("")]
+
+    assert run(listed()) == ["a/=41"]
+
+
 def test_a_record_is_written_only_over_the_revision_that_was_read(backend: NatsBackend) -> None:
     records = backend.records
     first = run(records.put("a/b.c/ü", b"1", expected=None))

@@ -19,7 +19,7 @@ from kmnb.storage.backends._nats_address import read_address
 from kmnb.storage.backends._nats_area import NatsArea
 from kmnb.storage.backends.nats import NatsBackend
 from kmnb.testing._nats import NatsServer
-from tests.storage.nats_places import CHUNK, MIB, fresh, jetstream, keys, messages, read
+from tests.storage.nats_places import CHUNK, MIB, fresh, jetstream, keys, messages, publish, read
 
 
 @pytest.mark.parametrize(
@@ -170,6 +170,16 @@ def test_a_full_bucket_says_so_and_keeps_what_it_has(server: NatsServer) -> None
         assert await read(area, "kept") == bytes(MIB)
         await area.put("small", b"1")
         assert await keys(area) == ["kept", "small"]
+        # Not even the mark of a deletion fits any more.
+        for size in (100_000, 1000, 1):
+            while await publish(area, f"$O.{bucket}.C.filler", bytes(size)):
+                pass
+        filled = await messages(area)
+        await area.delete("kept")
+        assert await keys(area) == ["small"]
+        assert await messages(area) == filled - MIB // CHUNK - 1
+        await area.put("kept", b"2", create_only=True)
+        assert await read(area, "kept") == b"2"
         await backend.close()
 
     run(story())

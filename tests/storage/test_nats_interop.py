@@ -368,7 +368,7 @@ def test_a_bucket_without_ttl_is_recognised(server: NatsServer) -> None:
     run(story())
 
 
-@pytest.mark.parametrize("declared", [10, None])
+@pytest.mark.parametrize("declared", [20, None])
 def test_a_chunk_larger_than_the_object_says_is_refused(area: NatsArea, declared: int | None) -> None:
     async def story() -> None:
         await publish(area, f"$O.{area.bucket.name}.C.N", bytes(100))

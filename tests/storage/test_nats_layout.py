@@ -43,7 +43,7 @@ def test_the_pattern_of_a_prefix_lets_few_others_through(prefix: str, name: str)
     assert bool(re.fullmatch(pattern, token)) <= (name.encode()[:known] == prefix.encode()[:known])
 
 
-@pytest.mark.parametrize("token", ["", "a", "====", "a b", "YQ", "_w=="])
+@pytest.mark.parametrize("token", ["", "a", "====", "a b", "YQ", "_w==", "YR==", "Pz8_Pz-/"])
 def test_a_token_that_is_no_name_gives_none(token: str) -> None:
     assert layout.meta_name(token) in (None, "")
 
@@ -74,6 +74,8 @@ def test_facts_of_other_clients_are_understood() -> None:
     assert not meta.is_even
     assert read(headers={"content-type": "a/b"}).attributes == {"content-type": "a/b"}
     assert read(headers=[1], metadata="x").attributes == {}
+    halves = read(headers={"content-type": "\ud800"}, metadata={"a\udfff": "b\ud800"})
+    assert halves.attributes == {"content-type": "?", "a?": "b?"}
 
 
 def test_links_and_markers_need_no_chunks() -> None:

@@ -31,6 +31,12 @@ BROKEN = {
     "options of another type": b'{"name": "b", "nuid": "x", "options": 7}',
     "a broken link": b'{"name": "b", "nuid": "x", "options": {"link": {"bucket": 7}}}',
     "deep": b"[" * 100_000,
+    "chunks of nothing": b'{"name": "b", "nuid": "x", "chunks": 1}',
+    "bytes in no chunk": b'{"name": "b", "nuid": "x", "size": 1}',
+    "more chunks than bytes": b'{"name": "b", "nuid": "x", "size": 2, "chunks": 3}',
+    "bytes in too few chunks": b'{"name": "b", "nuid": "x", "size": 5, "chunks": 2, "options": {"max_chunk_size": 2}}',
+    "even chunks, one too many": b'{"name": "b", "nuid": "x", "size": 5, "chunks": 3, "kmnb_even_chunks": true, '
+    b'"options": {"max_chunk_size": 4}}',
 }
 
 

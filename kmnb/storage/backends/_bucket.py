@@ -13,7 +13,7 @@ from typing import Any
 
 from kmnb.core.metadata import Area, Capability
 from kmnb.errors import AlreadyExists, ArtifactNotFound, StoreUnavailable, VersionConflict
-from kmnb.storage._keys import check_key, check_prefix, is_below
+from kmnb.storage._keys import check_key, check_prefix, is_below, is_key
 from kmnb.storage._obstore import Bucket, Found
 from kmnb.storage._protocols import LifecycleRules, Record, Remnant
 from kmnb.storage._records import check_value
@@ -72,7 +72,7 @@ class BucketRecords:
         keys = [below] if below and exact else []
         async for found in self._bucket.list(folder):
             key = await self._key(found.path)
-            if key is not None and is_below(key, below):
+            if key is not None and is_below(key, below) and is_key(key):
                 keys.append(key)
         waiting = iter(sorted(keys, key=str.encode))
         while group := list(islice(waiting, AT_ONCE)):

@@ -12,6 +12,7 @@ from typing import NoReturn
 from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.core.metadata import Area, ObjectInfo
 from kmnb.errors import ArtifactNotFound, DigestMismatch, StoreDenied, StoreError, StoreUnavailable
+from kmnb.storage._attributes import read_attributes
 from kmnb.storage._digest import RunningDigest
 from kmnb.storage._keys import check_key, check_prefix
 from kmnb.storage._obstore import Bucket, Found
@@ -22,7 +23,6 @@ from kmnb.storage.backends._bucket_layout import (
     SMALL_MAX_BYTES,
     Facts,
     Paths,
-    read_attributes,
     read_facts,
 )
 from kmnb.storage.backends._bucket_walk import walk
@@ -85,7 +85,7 @@ class BucketArea:
                 lost = facts
                 continue
             try:
-                attributes = read_attributes(json.loads(kept.data))
+                attributes = read_attributes(json.loads(kept.data).get("attributes", {}))
             except (ValueError, AttributeError, RecursionError):
                 raise DigestMismatch(thing, "its attributes cannot be read", "Store it again") from None
             return replace(facts, attributes=attributes).info(key, found.size, found.modified)

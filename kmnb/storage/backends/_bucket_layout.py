@@ -28,6 +28,7 @@ from typing import Any
 
 from kmnb.core.metadata import ObjectInfo
 from kmnb.errors import BadRequest, DigestMismatch
+from kmnb.storage._attributes import read_attributes
 
 PATH_MAX_BYTES = 1024
 """Longest name of an object in a bucket: S3 and GCS take 1,024 bytes, Azure 1,024 characters."""
@@ -122,7 +123,7 @@ def _checked(told: Any) -> Facts:
         told["sha256"],
         told.get("size"),
         parts=told.get("parts", False),
-        attributes=read_attributes(told),
+        attributes=read_attributes(told.get("attributes", {})),
         apart=told.get("apart", False),
         key=base64.b64decode(told["key"], validate=True).decode() if "key" in told else None,
     )
@@ -132,18 +133,6 @@ def _checked(told: Any) -> Facts:
     if not (is_size and has_id and _DIGEST.match(facts.digest)) or (facts.parts and facts.size is None):
         raise ValueError
     return facts
-
-
-def read_attributes(told: Any) -> dict[str, str]:
-    """Give the attributes of a JSON object.
-
-    Raises:
-        ValueError: They are no texts.
-    """
-    attributes = told.get("attributes", {})
-    if not isinstance(attributes, dict) or not all(isinstance(value, str) for value in attributes.values()):
-        raise ValueError
-    return attributes
 
 
 def fit_facts(facts: Facts, limit_bytes: int) -> Facts:

@@ -7,8 +7,8 @@ from contextlib import aclosing, suppress
 from dataclasses import replace
 
 from kmnb.core.metadata import ObjectInfo
-from kmnb.errors import ArtifactNotFound, DigestMismatch, KeySyntaxError
-from kmnb.storage._keys import check_key, is_below
+from kmnb.errors import ArtifactNotFound, DigestMismatch
+from kmnb.storage._keys import is_below, is_key
 from kmnb.storage._obstore import Bucket, Found
 from kmnb.storage.backends._bucket_layout import Paths, read_facts
 
@@ -31,7 +31,7 @@ async def walk(bucket: Bucket, paths: Paths, below: str) -> AsyncGenerator[Objec
             yield await _listed(bucket, paths, await bucket.head(folder, thing=f"artifact {below!r}"))
     async with aclosing(_ordered(bucket, paths, folder)) as found:
         async for info in found:
-            if is_below(info.key, below) and _is_key(info.key):
+            if is_below(info.key, below) and is_key(info.key):
                 yield info
 
 
@@ -71,15 +71,6 @@ async def _listed(bucket: Bucket, paths: Paths, found: Found) -> ObjectInfo:
         return replace(facts.info(key, found.size, found.modified), attributes={})
     except DigestMismatch:
         return ObjectInfo(key, created_at=found.modified)
-
-
-def _is_key(key: str) -> bool:
-    """Tell whether an object can be asked for; others may write names that no key can have."""
-    try:
-        check_key(key)
-    except KeySyntaxError:
-        return False
-    return True
 
 
 def _by_key(info: ObjectInfo) -> bytes:

@@ -15,9 +15,10 @@ from datetime import UTC, datetime
 
 from kmnb.core.metadata import ObjectInfo
 from kmnb.errors import AlreadyExists, ArtifactNotFound, StoreError, StoreUnavailable
+from kmnb.storage._attributes import final_attributes
 from kmnb.storage._obstore import Bucket
 from kmnb.storage._protocols import Attributes
-from kmnb.storage._source import Intake, final_attributes
+from kmnb.storage._source import Intake
 from kmnb.storage.backends._bucket_layout import SMALL_MAX_BYTES, Facts, Paths, fit_facts, pack_facts, read_facts
 from kmnb.storage.backends._bucket_upload import LET_GO_SECONDS
 

@@ -24,6 +24,7 @@ from typing import Any
 
 from kmnb.core.metadata import ObjectInfo
 from kmnb.errors import DigestMismatch
+from kmnb.storage._attributes import parse_attributes
 
 BLOCK_BYTES = 64 * 1024
 """Bytes that one checksum covers."""
@@ -183,8 +184,10 @@ class ObjectFile:
         raw = os.pread(self._file, footer.json_size, footer.size + footer.table_size)
         if zlib.crc32(raw) != footer.json_crc:
             raise self._spoilt("its attributes are damaged")
-        attributes: dict[str, str] = json.loads(raw)
-        return attributes
+        try:
+            return parse_attributes(raw)
+        except ValueError:
+            raise self._spoilt("its attributes cannot be read") from None
 
     def read(self, start: int, end: int) -> bytes:
         """Read a range after checking every block that it touches.

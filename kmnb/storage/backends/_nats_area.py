@@ -12,12 +12,11 @@ from kmnb.errors import (
     AlreadyExists,
     ArtifactNotFound,
     DigestMismatch,
-    KeySyntaxError,
     NotSupported,
     StoreError,
     StoreUnavailable,
 )
-from kmnb.storage._keys import check_key, check_prefix, is_below
+from kmnb.storage._keys import check_key, check_prefix, is_below, is_key
 from kmnb.storage._protocols import Attributes, Progress, Source
 from kmnb.storage._ranges import check_range, same_object
 from kmnb.storage.backends import _nats_errors as failures
@@ -173,7 +172,10 @@ class NatsArea:
             except failures.ApiError as error:
                 if error.code in failures.WRONG_SEQUENCE:
                     continue
-                raise failures.translate(error, thing, self.bucket.link.address.shown) from error
+                if error.code not in failures.FULL:
+                    raise failures.translate(error, thing, self.bucket.link.address.shown) from error
+                # No room is left for the mark; without one nobody learns why it is gone, but room is made.
+                await self.bucket.purge(subject, thing=thing, up_to=stored.sequence)
             if nuid:
                 await self.bucket.purge(chunk_subject(self.bucket.name, nuid), thing=thing)
             return
@@ -228,7 +230,7 @@ class NatsArea:
             metas = await self._lister.last(subjects, self._understand, at_least=last, thing=thing)
             for name, subject in group:
                 meta = metas.get(subject)
-                if meta is None or not _is_key(name):
+                if meta is None or not is_key(name):
                     continue
                 if isinstance(meta, Broken):
                     # One damaged document does not hide the others.
@@ -251,12 +253,3 @@ class NatsArea:
 
 def _is_taken(current: Meta | Broken | None) -> bool:
     return isinstance(current, Broken) or (current is not None and not current.deleted)
-
-
-def _is_key(name: str) -> bool:
-    """Tell whether kmnb could name an object of another client."""
-    try:
-        check_key(name)
-    except KeySyntaxError:
-        return False
-    return True

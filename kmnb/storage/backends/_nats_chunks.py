@@ -71,7 +71,7 @@ class ChunkReader:
     ) -> AsyncGenerator[bytes, None]:
         """Walk single chunks; what was read a moment ago is not read again."""
         index = first
-        while index < end and (known := self._recall(place.nuid, index)) is not None:
+        while index < end and len(known := self._recall(place.nuid, index)) == layout.size(index):
             yield known
             index += 1
         if index == end:
@@ -102,9 +102,10 @@ class ChunkReader:
         for known in [known for known in self._cache if known[0] == nuid]:
             self._cached -= len(self._cache.pop(known))
 
-    def _recall(self, nuid: str, index: int) -> bytes | None:
-        known = self._cache.get((nuid, index))
-        if known is not None:
+    def _recall(self, nuid: str, index: int) -> bytes:
+        """Give a chunk that is kept; nothing where there is none, and no chunk is empty."""
+        known = self._cache.get((nuid, index), b"")
+        if known:
             self._cache.move_to_end((nuid, index))
         return known
 

@@ -14,7 +14,8 @@ STREAM_NOT_FOUND, NAME_IN_USE, NO_MESSAGE = 10059, 10058, 10037
 NOT_NOW = frozenset({10004, 10007, 10008, 10009})
 """Codes that pass by themselves: no leader yet, the system is starting."""
 _NO_JETSTREAM = frozenset({10039, 10076, 10035})
-_FULL = frozenset({10023, 10028, 10047, 10054, 10077, 10122})
+FULL = frozenset({10023, 10028, 10047, 10054, 10077, 10122})
+"""Codes of a stream, an account or a server that has no more room."""
 _START, _UP = "Start nats-server with JetStream (-js)", "Is the server up?"
 _NOBODY = f"{_START}; connect again to make a stream anew"
 _Row: TypeAlias = tuple[tuple[type[BaseException], ...], tuple[str, ...], tuple[type[StoreError], str, str]]
@@ -120,7 +121,7 @@ def _translate_api(error: ApiError, thing: str, server: str) -> KmnbError:
         return AlreadyExists(thing, "there is one already")
     if error.code in _NO_JETSTREAM:
         return StoreUnavailable(thing, f"JetStream is not enabled at {server}", _START, server=server)
-    if error.code in _FULL:
+    if error.code in FULL:
         step = "Delete what is not needed, or give the bucket more room (max_bytes)"
         return StoreError(thing, f"the store is full: {text}", step, server=server, full=True)
     if error.code in NOT_NOW or error.status == 503:

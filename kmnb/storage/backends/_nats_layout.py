@@ -18,6 +18,7 @@ from typing import Any
 
 from kmnb.core.metadata import Attribute, ObjectInfo
 from kmnb.errors import StoreError
+from kmnb.storage._attributes import whole
 
 CHUNK_BYTES = 128 * 1024
 """Size of the chunks that kmnb writes, as all NATS clients do by default."""
@@ -187,9 +188,10 @@ def meta_pattern(bucket: str, prefix: str) -> tuple[str, bytes]:
 
 
 def meta_name(token: str) -> str | None:
-    """Read an object's name from the last token of its meta subject; None when it is none."""
+    """Read an object's name from the last token of its meta subject; None when it is none, or another's spelling."""
     try:
-        return binascii.a2b_base64(token.translate(_PLAIN), strict_mode=True).decode()
+        name = binascii.a2b_base64(token.translate(_PLAIN), strict_mode=True)
+        return name.decode() if base64.urlsafe_b64encode(name).decode() == token else None
     except ValueError:
         return None
 
@@ -289,7 +291,7 @@ def _attributes(info: Mapping[str, Any]) -> dict[str, str]:
     for name, values in headers.items() if isinstance(headers, dict) else ():
         value = values[0] if isinstance(values, list) and values else values
         if isinstance(value, str) and name.lower() == "content-type":
-            found[Attribute.CONTENT_TYPE] = value
+            found[Attribute.CONTENT_TYPE] = whole(value)
     if isinstance(metadata, dict):
-        found |= {name: value for name, value in metadata.items() if isinstance(value, str)}
+        found |= {whole(name): whole(value) for name, value in metadata.items() if isinstance(value, str)}
     return found

@@ -45,4 +45,13 @@ def understand(bucket: str, stored: Stored) -> Meta | Broken:
     if not meta.deleted and meta_subject(bucket, meta.name) != stored.subject:
         reason = f"its meta document is that of {meta.name!a:.1000}, put here by hand"
         return Broken(stored.sequence, stored.stored_at, DigestMismatch, reason)
+    if not (meta.deleted or meta.link is not None or _adds_up(meta)):
+        reason = f"its meta document speaks of {meta.size} bytes in {meta.chunks} chunks, which cannot be"
+        return Broken(stored.sequence, stored.stored_at, StoreError, reason)
     return meta
+
+
+def _adds_up(meta: Meta) -> bool:
+    """Tell whether so many chunks can hold so many bytes: none is empty, none is larger than declared."""
+    least = -(-meta.size // (meta.chunk_bytes or meta.size or 1))
+    return meta.chunks == least if meta.is_even and meta.chunk_bytes else least <= meta.chunks <= meta.size

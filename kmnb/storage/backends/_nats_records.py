@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 
-from kmnb.errors import ArtifactNotFound, VersionConflict
+from kmnb.errors import ArtifactNotFound, KeySyntaxError, VersionConflict
 from kmnb.storage._keys import check_key, check_prefix
 from kmnb.storage._protocols import Record
 from kmnb.storage._records import check_value
@@ -67,7 +67,7 @@ class NatsRecords:
         tokens, last = await self._lister.tokens(root, rb'[^"\\\\]+', thing=thing)
         subjects = [root] if prefix else []
         subjects += [f"{root}.{token}" for token in tokens]
-        for group in in_groups(sorted(subjects, key=self._key)):
+        for group in in_groups(sorted(filter(self._is_ours, subjects), key=self._key)):
             found = await self._lister.last(group, lambda stored: stored, at_least=last, thing=thing)
             for subject in group:
                 stored = found.get(subject)
@@ -77,6 +77,13 @@ class NatsRecords:
     def _subject(self, key: str) -> str:
         tokens = (_ODD.sub(_escape, segment) for segment in check_key(key).split("/"))
         return ".".join((self._root, *tokens))
+
+    def _is_ours(self, subject: str) -> bool:
+        """Tell whether a subject is that of a record; other programs may write others, which no key leads to."""
+        try:
+            return self._subject(self._key(subject)) == subject
+        except KeySyntaxError:
+            return False
 
     def _key(self, subject: str) -> str:
         tokens = subject.removeprefix(self._root + ".").split(".")

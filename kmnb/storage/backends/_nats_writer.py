@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 from functools import partial
 
 from kmnb.errors import AlreadyExists, KmnbError, StoreError, StoreUnavailable, said
+from kmnb.storage._attributes import final_attributes
 from kmnb.storage._callers import tell
 from kmnb.storage._digest import RunningDigest
 from kmnb.storage._protocols import Attributes, Progress, Source
-from kmnb.storage._source import blocks, final_attributes, is_fixed, known_size
+from kmnb.storage._source import blocks, is_fixed, known_size
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_bucket import Bucket
 from kmnb.storage.backends._nats_lane import Lane

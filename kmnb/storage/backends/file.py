@@ -18,12 +18,13 @@ from typing import Any
 
 from kmnb.core.metadata import Capability, ObjectInfo
 from kmnb.errors import ArtifactNotFound, DigestMismatch, StoreUnavailable
+from kmnb.storage._attributes import final_attributes
 from kmnb.storage._callers import tell
 from kmnb.storage._keys import check_key, check_prefix
 from kmnb.storage._life import Life
 from kmnb.storage._protocols import Attributes, Progress, Remnant, Source
 from kmnb.storage._ranges import check_range, same_object
-from kmnb.storage._source import blocks, final_attributes, is_fixed, known_size
+from kmnb.storage._source import blocks, is_fixed, known_size
 from kmnb.storage._threads import in_thread
 from kmnb.storage._urls import flag_option, split_url, take_options
 from kmnb.storage.backends import _file_disk as disk

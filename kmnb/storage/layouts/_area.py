@@ -21,11 +21,12 @@ from kmnb.core.addresses import NamedAddress, Place, parse_app, parse_place
 from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.core.metadata import Attribute, ObjectInfo
 from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, KeySyntaxError
+from kmnb.storage._attributes import final_attributes, whole
 from kmnb.storage._keys import check_key, check_prefix, is_below
 from kmnb.storage._life import Life
 from kmnb.storage._protocols import Attributes, ObjectArea, Progress, Source
 from kmnb.storage._ranges import check_range, same_object
-from kmnb.storage._source import Intake, final_attributes, known_size
+from kmnb.storage._source import Intake, known_size
 from kmnb.storage._threads import in_thread
 from kmnb.storage.backends._bucket_layout import SMALL_MAX_BYTES
 from kmnb.storage.backends._file_disk import Staged, disk_errors
@@ -113,7 +114,7 @@ class LayoutArea:
         if self.shelf.has_companions:
             told = await companions.explained(self.shelf, address, version, told=told)
         # What a peer wrote may hold halves of surrogate pairs, which no store of kmnb takes.
-        attributes = {name: value.encode("utf-8", "replace").decode() for name, value in told.attributes.items()}
+        attributes = {name: whole(value) for name, value in told.attributes.items()}
         if not address.is_short:
             attributes[Attribute.IDENTITY] = json.dumps([address.app, address.user, address.session, address.filename])
         return ObjectInfo(key, told.size, None, told.modified, told.identity, attributes)
