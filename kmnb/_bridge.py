@@ -19,13 +19,15 @@ import os
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterator
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from types import FunctionType
+from typing import Any, ParamSpec, TypeVar
 
+from kmnb._cell_errors import begun, shorten
 from kmnb._walk import Items, Walk
 
 T = TypeVar("T")
-S = TypeVar("S")
 P = ParamSpec("P")
+F = TypeVar("F", bound=Callable[..., Any])
 
 GRACE_SECONDS = 0.2
 """How long a cancelled task may clean up before the caller gets control back."""
@@ -38,9 +40,7 @@ class _Runner:
     """One daemon thread with one event loop."""
 
     def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
-        self.pid = os.getpid()
-        self.stopping = False
+        self.loop, self.pid, self.stopping = asyncio.new_event_loop(), os.getpid(), False
         self.thread = threading.Thread(target=self._main, name="kmnb-loop", daemon=True)
         self.thread.start()
 
@@ -130,10 +130,9 @@ class _Job:
         if threading.current_thread() is runner.thread:
             coroutine.close()
             raise RuntimeError("a blocking kmnb call inside a kmnb coroutine; await its _async twin instead")
-        self.loop = runner.loop
+        self.loop, self.coroutine = runner.loop, coroutine
         self.task: asyncio.Task[Any] | None = None
         self.outcome: concurrent.futures.Future[Any] = concurrent.futures.Future()
-        self.coroutine = coroutine
         self.loop.call_soon_threadsafe(self._start, contextvars.copy_context())
 
     def _start(self, context: contextvars.Context) -> None:
@@ -175,6 +174,7 @@ def run(coroutine: Coroutine[Any, Any, T], wait: Callable[[concurrent.futures.Fu
             with contextlib.suppress(BaseException):
                 job.outcome.exception(timeout=GRACE_SECONDS)
             error.__traceback__ = None  # where in our waiting it came says nothing, and takes long to show
+            shorten(error)
         raise
 
 
@@ -199,10 +199,11 @@ async def bridge(coroutine: Coroutine[Any, Any, T]) -> T:
         while not waiter.done():
             await asyncio.wait({waiter}, timeout=HEARTBEAT_SECONDS)
         return waiter.result()  # type: ignore[no-any-return]
-    except BaseException:
+    except BaseException as error:
         if not job.outcome.done():
             job.cancel()
             await asyncio.wait({waiter}, timeout=GRACE_SECONDS)
+            shorten(error)
         waiter.add_done_callback(lambda late: late.cancelled() or late.exception())  # nobody waits for it any more
         raise
 
@@ -243,58 +244,57 @@ async def bridge_iterate(source: AsyncIterator[T]) -> AsyncIterator[T]:
             await bridge(walk.close())
 
 
-def blocking(method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[S, P], T]:
-    """Make the blocking twin of a coroutine method; it keeps signature and docstring."""
+def blocking(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """Make the blocking twin of a coroutine method or function; it keeps signature and docstring."""
 
-    @functools.wraps(method)
-    def twin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return run(method(self, *args, **kwargs))
+    def twin(*args: P.args, **kwargs: P.kwargs) -> T:
+        return run(begun(method, args, kwargs))
 
-    return _named(twin, method.__name__.lstrip("_"), method.__doc__)
-
-
-def bridged(
-    method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
-    """Make the ``_async`` twin of a coroutine method, safe to await on any loop."""
-
-    @functools.wraps(method)
-    def twin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
-        return bridge(method(self, *args, **kwargs))
-
-    name = method.__name__.lstrip("_")
-    return _named(twin, f"{name}_async", f"Coroutine twin of :meth:`{name}`, safe to await on any loop.")
+    return _named(twin, method)
 
 
-def blocking_iter(
-    method: Callable[Concatenate[S, P], AsyncIterator[T]],
-) -> Callable[Concatenate[S, P], Iterator[T]]:
+def bridged(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Make the ``_async`` twin of a coroutine method or function, safe to await on any loop."""
+
+    def twin(*args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
+        return bridge(begun(method, args, kwargs))
+
+    return _named(twin, method, "Coroutine twin of :meth:`{}`, safe to await on any loop.")
+
+
+def blocking_iter(method: Callable[P, AsyncIterator[T]]) -> Callable[P, Iterator[T]]:
     """Make the blocking twin of an async iterator method."""
 
-    @functools.wraps(method)
-    def twin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-        return Items(iterate(method(self, *args, **kwargs)), method.__name__.lstrip("_"))
+    def twin(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        return Items(iterate(begun(method, args, kwargs)), method.__name__.lstrip("_"))
 
-    return _named(twin, method.__name__.lstrip("_"), method.__doc__)
+    return _named(twin, method)
 
 
-def bridged_iter(
-    method: Callable[Concatenate[S, P], AsyncIterator[T]],
-) -> Callable[Concatenate[S, P], AsyncIterator[T]]:
+def bridged_iter(method: Callable[P, AsyncIterator[T]]) -> Callable[P, AsyncIterator[T]]:
     """Make the ``_async`` twin of an async iterator method, safe to walk on any loop."""
 
-    @functools.wraps(method)
-    def twin(self: S, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
-        return bridge_iterate(method(self, *args, **kwargs))
+    def twin(*args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+        return bridge_iterate(begun(method, args, kwargs))
 
-    name = method.__name__.lstrip("_")
-    return _named(twin, f"{name}_async", f"Async iterator twin of :meth:`{name}`, safe to walk on any loop.")
+    return _named(twin, method, "Async iterator twin of :meth:`{}`, safe to walk on any loop.")
 
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+def _named(twin: F, method: Any, doc: str = "") -> F:
+    """Name a twin and what it calls as people know them: Python's own errors of arguments tell that name."""
+    (owner, dot, _), name = method.__qualname__.rpartition("."), method.__name__.lstrip("_")
+    functools.update_wrapper(twin, method)
+    method.__qualname__ = owner + dot + name
+    if doc:
+        twin.__doc__, name = doc.format(name), f"{name}_async"
+    twin.__name__, twin.__qualname__ = name, owner + dot + name
+    return twin
 
 
-def _named(function: _F, name: str, doc: str | None) -> _F:
-    function.__name__, function.__doc__ = name, doc
-    function.__qualname__ = function.__qualname__.rpartition(".")[0] + "." + name
-    return function
+def as_whole(kind: type[T]) -> type[T]:
+    """Name the methods of a class after it, those of the parts that it is made of too; see :func:`_named`."""
+    for part in kind.__mro__[:-1]:
+        for function in vars(part).values():
+            if isinstance(function, FunctionType) and not function.__name__.startswith("__"):
+                function.__qualname__ = f"{kind.__name__}.{function.__qualname__.rpartition('.')[2]}"
+    return kind

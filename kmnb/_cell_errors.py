@@ -1,5 +1,7 @@
 """How IPython shows an error of kmnb that a cell raised: the caller's own lines and the message, none of our frames.
 
+An interrupt of a call, and arguments that it does not take, are shown in the same way.
+
 Plain Python, and IPython in ``%xmode Verbose`` or with ``%config KmnbMagics.short_errors = False``, show every frame.
 """
 
@@ -7,9 +9,26 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def begun(method: Callable[..., T], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> T:
+    """Call a coroutine function, whose body waits: what Python says of the arguments is the caller's own error."""
+    try:
+        return method(*args, **kwargs)
+    except TypeError as error:
+        shorten(error)
+        raise
+
+
+def shorten(error: Any) -> None:
+    """Have IPython show an error of Python as it shows ours."""
+    error._render_traceback_ = partial(rendered, error)
 
 
 def rendered(error: Any) -> list[str]:
@@ -34,7 +53,8 @@ def rendered(error: Any) -> list[str]:
     alone = copy.copy(error)
     alone.__dict__.update(error.__dict__)
     for name in ("thing", "reason", "next_step"):
-        setattr(alone, name, visible(getattr(error, name)))
+        if hasattr(error, name):
+            setattr(alone, name, visible(getattr(error, name)))
     parts = traces.structured_traceback(type(error), alone, _rebuilt(_own(error.__traceback__)), tb_offset=0)
     return parts
 

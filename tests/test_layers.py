@@ -14,7 +14,7 @@ ROW = {
     "_cell_errors": {"core"},
     "_plugins": {"errors"},
     "_walk": {"errors"},
-    "_bridge": {"_walk"},
+    "_bridge": {"_walk", "_cell_errors"},
     "core": {"core", "errors"},
     "formats": {"core", "errors", "formats", "_plugins"},
     "sips": {"core", "errors", "sips"},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kmnb._bridge import blocking, blocking_iter, bridged, bridged_iter
 from kmnb.core.subjects import BROADCAST
 from kmnb.ops.context import Context
-from kmnb.ops.events import Events, open_events
+from kmnb.ops.events import Events, OpeningEvents, open_events
 
 if TYPE_CHECKING:
     from kmnb.ops.bus import Message
@@ -68,6 +68,11 @@ class BusFace:
         """
         return await open_events(self.context, after)
 
-    events, events_async = blocking(_events), bridged(_events)
+    events = blocking(_events)
+
+    def events_async(self, *, after: str | None = None) -> OpeningEvents:
+        """Twin of :meth:`events`, safe on any loop: to await, or to walk with ``async for`` as it stands."""
+        return OpeningEvents(self.context, after)
+
     publish, publish_async = blocking(_publish), bridged(_publish)
     discussion, discussion_async = blocking_iter(_discussion), bridged_iter(_discussion)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Generator, Sequence
 from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Self
@@ -229,3 +229,26 @@ def concerns(event: Event, names: Any) -> bool:
 async def open_events(context: Context, after: str | None = None) -> Events:
     """Begin to follow; nothing that happens after the return is missed."""
     return await Events(context, after)._open()
+
+
+class OpeningEvents:
+    """Events that are not followed yet: awaited it gives them, and ``async for`` follows them from its first step on.
+
+    Args:
+        context: The workspace.
+        after: As for :class:`Events`.
+    """
+
+    def __init__(self, context: Context, after: str | None) -> None:
+        self._context, self._after = context, after
+
+    def __await__(self) -> Generator[Any, None, Events]:
+        return bridge(open_events(self._context, self._after)).__await__()
+
+    async def __aiter__(self) -> AsyncIterator[Event]:
+        events = await self
+        try:
+            async for event in events:
+                yield event
+        finally:
+            await events.close_async()

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kmnb import _plugins
-from kmnb._bridge import blocking, bridge, bridged, run
+from kmnb._bridge import as_whole, blocking, bridge, bridged, run
 from kmnb.core.bounds import KEY_MAX_BYTES
 from kmnb.core.cards import artifact_card
 from kmnb.core.display import bundle, count_text, flat, joined, size_text
@@ -50,6 +50,7 @@ class HandleHooks(Protocol):
         """Find the held copy of an artifact that is gone; raises ArtifactNotFound with the reason."""
 
 
+@as_whole
 class Artifact(HandleFacts, SipMethods, ReadMethods, FrameMethods):
     """One artifact: what is known of it, bounded reads, and the way to its bytes.
 

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from kmnb import _plugins
-from kmnb._bridge import blocking, bridged
+from kmnb._bridge import as_whole, blocking, bridged
 from kmnb.core.cards import workspace_card
 from kmnb.core.config import Names, Setting
 from kmnb.core.display import bundle, flat
@@ -21,6 +21,7 @@ from kmnb.ops.background import end_with, start_background
 from kmnb.ops.context import Context
 
 
+@as_whole
 class Workspace(StoreFace, NamedFace, ThreadFace, BusFace, ComputeFace, ProjectFace):
     """Artifacts of one store, seen from one namespace, crew, thread and agent. Made by :func:`kmnb.connect`.
 

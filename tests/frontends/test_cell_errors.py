@@ -11,6 +11,21 @@ from IPython.utils.capture import capture_output
 MESSAGE = "ArtifactNotFound: artifact 'a/b': never existed, was deleted or has expired. Ask its producer for it again"
 
 
+STOPPED = """
+import asyncio, signal, threading
+
+def stopped(task=None):
+    yield b'x'
+    if task is None:
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    else:
+        task.get_loop().call_soon_threadsafe(task.cancel)
+    while True:
+        yield b'x'
+"""
+"""What interrupts the call that reads it: an endless one otherwise."""
+
+
 @pytest.fixture
 def shown(shell: Any) -> Any:
     """Run a cell over a workspace and give what it shows."""
@@ -39,6 +54,21 @@ def test_our_own_frames_are_left_out(shell: Any, shown: Any, cell: str, loaded: 
     assert f"----> 1 {cell}" in lines
     assert lines[-1].startswith(MESSAGE)
     assert len(lines) <= 6
+
+
+@pytest.mark.parametrize(("cell", "message"), [
+    ("ws.put('x')", "TypeError: Workspace.put() missing 1 required keyword-only argument: 'tool'"),
+    ("await ws.put_async('x')", "TypeError: Workspace.put() missing 1 required keyword-only argument: 'tool'"),
+    ("list(ws.list(zzz=1))", "TypeError: Workspace.list() got an unexpected keyword argument 'zzz'"),
+    ("ws.put(stopped(), tool='t')", "KeyboardInterrupt:"),
+    ("await ws.put_async(stopped(asyncio.current_task()), tool='t')", "CancelledError:"),
+])  # fmt: skip
+def test_so_are_they_of_an_interrupt_and_of_odd_arguments(shell: Any, shown: Any, cell: str, message: str) -> None:
+    shell.run_cell(STOPPED)
+    lines = shown(cell)
+    assert lines[-1].strip() == message
+    assert f"----> 1 {cell}" in lines
+    assert not [line for line in lines if "File " in line]
 
 
 def test_functions_and_generators_of_the_caller_are_shown(shown: Any) -> None:

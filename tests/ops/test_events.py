@@ -68,6 +68,18 @@ def test_events_can_be_awaited(ws: Workspace) -> None:
     assert asyncio.run(asyncio.wait_for(follow(), 10)) == "x"
 
 
+def test_events_can_be_walked_without_being_awaited_first(ws: Workspace) -> None:
+    async def follow() -> str:
+        walk = aiter(ws.events_async())
+        first = asyncio.ensure_future(anext(walk))
+        while not first.done():  # it begins to follow with its first step
+            await ws.save_async("x", "y")
+        await walk.aclose()
+        return (await first).filename
+
+    assert asyncio.run(asyncio.wait_for(follow(), 10)) == "x"
+
+
 def test_what_was_missed_comes_first_where_the_store_keeps_it(bus: Callable[..., Workspace]) -> None:
     ws = bus()
     with ws.events() as events:

@@ -64,3 +64,16 @@ def test_a_value_of_a_wrong_kind_is_a_bad_request(verb: str) -> None:
         with pytest.raises(BadRequest):
             VERBS[verb](ws, art)
         assert art.head(1).values == ["a"]
+
+
+def test_what_python_says_of_arguments_names_the_call() -> None:
+    """Not what lies behind it: the part of a class, or the function whose twin was called."""
+    with kmnb.connect("memory://") as ws, kmnb.open_store("memory://") as store:
+        art = ws.put("x", tool="t")
+        for whole, known in ((ws, "Workspace"), (art, "Artifact"), (store, "Store"), (kmnb.sandbox, "")):
+            for name in (name for name in dir(whole) if name.endswith("_async")):
+                for call in (getattr(whole, name), getattr(whole, name.removesuffix("_async"))):
+                    with pytest.raises((TypeError, BadRequest)) as told:
+                        call(*range(9))
+                    at = f"{known}.{call.__name__}" if known else call.__name__
+                    assert str(told.value).startswith((f"{at}()", f"{at.removesuffix('_async')}()"))

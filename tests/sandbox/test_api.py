@@ -17,6 +17,11 @@ def test_a_program_gives_its_output_and_a_receipt() -> None:
     assert [one.value for one in outcome.receipt.numbers] == ["45"]
 
 
+def test_the_program_may_be_given_by_its_name() -> None:
+    assert run(code="print(1)", required_level=LEVEL).stdout == "1\n"
+    assert validate(code="1").valid
+
+
 def test_a_program_that_fails_is_an_outcome() -> None:
     outcome = run("import sys; print('x', file=sys.stderr); sys.exit(3)", required_level=LEVEL)
     assert (outcome.exit_code, outcome.stderr, outcome.status) == (3, "x\n", "failed")
