@@ -16,7 +16,8 @@ from kmnb.errors import KeySyntaxError, clip
 CREWLESS = "nocrew"
 """Crew segment of an agent without a crew."""
 
-_REFUSED = frozenset(map(chr, range(32))) | {"\x7f", "\\"}
+_REFUSED = frozenset(map(chr, range(32))) | {"\x7f", "\\", "\ufffe", "\uffff"}
+# The last two are no characters of XML, in which buckets list and delete; one such key would end a whole listing.
 _PLAIN = re.compile(r"[A-Za-z0-9._-]+")
 _OTHER = re.compile(r"[^A-Za-z0-9._-]")
 _ESCAPED = re.compile(r"(?:[A-Za-z0-9._-]|=[0-9A-F]{2})+")
@@ -83,8 +84,8 @@ def check_key(key: str) -> str:
         The key itself.
 
     Raises:
-        KeySyntaxError: Empty, too long, rooted, with an empty, ``.`` or ``..`` segment, with a control character or a
-            backslash, or not encodable.
+        KeySyntaxError: Empty, too long, rooted, with an empty, ``.`` or ``..`` segment, with a control character, a
+            backslash, U+FFFE or U+FFFF, or not encodable.
     """
     if not isinstance(key, str) or not key:
         raise KeySyntaxError(f"key {key!r:.80}", "is not a key", "Give segments separated by '/'.")
@@ -101,7 +102,7 @@ def _problem_of(key: str) -> str:
     if size > KEY_MAX_BYTES:
         return f"has {size} UTF-8 bytes; the limit KEY_MAX_BYTES is {KEY_MAX_BYTES}"
     if not _REFUSED.isdisjoint(key):
-        return "holds a control character or a backslash"
+        return "holds a control character, a backslash, U+FFFE or U+FFFF"
     for segment in key.split("/"):
         if segment in ("", ".", ".."):
             return f"has the segment {segment!r}, which no key can have"

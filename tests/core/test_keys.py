@@ -84,6 +84,8 @@ def test_an_identifier_that_no_segment_can_be_is_refused(name: str) -> None:
         "a\tb",
         "a\\b",
         "a/\ud800",
+        "a/\ufffe",
+        "\uffff/a",
     ],
 )
 def test_a_key_that_leaves_its_folder_is_refused(key: str) -> None:

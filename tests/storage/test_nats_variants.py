@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
 
 import pytest
 
 from kmnb._bridge import run
-from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, StoreUnavailable, VersionConflict
+from kmnb.core.bounds import REQUEST_SECONDS
+from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, StoreError, StoreUnavailable, VersionConflict
 from kmnb.storage import open_backend
 from kmnb.storage.backends import _nats_chunks, _nats_patience
 from kmnb.storage.backends._nats_area import NatsArea
 from kmnb.storage.backends.nats import NatsBackend
 from kmnb.testing._nats import NatsCluster, NatsServer, old_binary
-from tests.storage.nats_places import CHUNK, MIB, api, chunk_places, fresh, jetstream, keys, publish, read
+from tests.storage.nats_places import CHUNK, MIB, api, chunk_places, fresh, jetstream, keys, messages, publish, read
 
 DATA = random.Random(9).randbytes(5 * MIB + 3)
 SECONDS = 60.0
@@ -290,6 +293,50 @@ def test_a_bucket_that_is_gone_is_told_by_every_verb(server: NatsServer) -> None
         for verb in (lambda: area.put("y", b"1"), lambda: area.head("x"), lambda: read(area, "x"), lambda: keys(area)):
             with pytest.raises(StoreUnavailable, match="stream is gone"):
                 await verb()
+        await backend.close()
+
+    run(asyncio.wait_for(story(), SECONDS))
+
+
+@pytest.mark.parametrize("is_made_anew", [False, True])
+@pytest.mark.parametrize("verb", ["put", "stream"])
+def test_a_bucket_that_goes_in_the_middle_is_not_waited_for_long(
+    server: NatsServer, verb: str, is_made_anew: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server is there and will never have the rest: the request time-out would pass for nothing."""
+    monkeypatch.setattr(_nats_patience, "STALL_SECONDS", 0.3)
+
+    async def story() -> None:
+        url = fresh(server.url, connect_seconds=0.2)
+        backend = await open_backend(url)
+        area = backend.discussions
+
+        async def lose() -> None:
+            await api(area, "STREAM.DELETE")
+            if is_made_anew:
+                await (await open_backend(url)).close()
+
+        async def source() -> AsyncIterator[bytes]:
+            for number in range(20):
+                if number == 12:
+                    await lose()
+                yield bytes(MIB)
+
+        async def half_read() -> None:
+            await area.put("x", bytes(40 * MIB))
+            async with aclosing(area.stream("x")) as windows:
+                await anext(windows)
+                await lose()
+                async for _ in windows:
+                    pass
+
+        kinds = (ArtifactNotFound, StoreError) if is_made_anew else StoreUnavailable
+        begun = time.monotonic()
+        with pytest.raises(kinds, match="'x'"):
+            await (area.put("x", source()) if verb == "put" else half_read())
+        assert time.monotonic() - begun < REQUEST_SECONDS / 2
+        if is_made_anew:
+            assert await messages(area) == 0
         await backend.close()
 
     run(asyncio.wait_for(story(), SECONDS))

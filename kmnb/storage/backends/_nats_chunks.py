@@ -197,7 +197,7 @@ class _Effort:
     def __init__(self, bucket: Bucket, place: Place, key: str) -> None:
         self._bucket, self._place, self._key = bucket, place, key
         self._loop = asyncio.get_running_loop()
-        self._patience = patience.Patience(bucket.link)
+        self._patience = patience.Patience(bucket, f"artifact {key!r}")
         self._gaps = 0
         self.renew()
 
@@ -213,7 +213,7 @@ class _Effort:
             StoreUnavailable: Nothing came for too long.
         """
         address = self._bucket.link.address
-        if self._patience.is_spent(error):
+        if await self._patience.is_spent(error):
             if isinstance(error, StoreUnavailable):
                 raise error
             reason = f"{address.shown} did not send it in time"

@@ -95,6 +95,12 @@ def is_away(error: BaseException) -> bool:
     return isinstance(error, StoreUnavailable) and not isinstance(error.__cause__, answered)
 
 
+def is_gone(error: BaseException) -> bool:
+    """Tell whether an error means that the server has no such stream any more."""
+    cause = error.__cause__
+    return isinstance(cause, ApiError) and cause.code == STREAM_NOT_FOUND
+
+
 @cache
 def _table() -> tuple[_Row, ...]:
     from nats import errors as client

@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from kmnb.errors import StoreError
 from kmnb.storage.backends import _nats_errors as failures
 from kmnb.storage.backends._nats_link import ATTEMPT_SECONDS, Link
 from kmnb.storage.backends._nats_pings import PING_SECONDS
+from kmnb.storage.backends._nats_stream import Stream
 
 SILENT_SECONDS = ATTEMPT_SECONDS + PING_SECONDS
 """Longest time that a small call waits for a server that is connected and says nothing at all."""
@@ -24,11 +26,16 @@ class Patience:
     """Tells when a transfer gives up.
 
     With a server that takes connections it tries for the request time-out: it may be busy, or choose a leader. One
-    that takes none is waited for as long as it may take to start again, the connect time-out.
+    that takes none, and one that says that the stream is gone, is waited for as long as it may take to start again, the
+    connect time-out.
+
+    Args:
+        stream: What is read or written.
+        thing: What errors name.
     """
 
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    def __init__(self, stream: Stream, thing: str) -> None:
+        self._stream, self._thing, self._link = stream, thing, stream.link
         self._loop = asyncio.get_running_loop()
         self.renew()
 
@@ -36,16 +43,32 @@ class Patience:
         """Take note that something came."""
         self._reached = self._loop.time()
         self._lost: float | None = None
+        self._has_asked = False
 
-    def is_spent(self, error: Exception) -> bool:
-        """Take note of a loss, and tell whether it was one too many."""
+    async def is_spent(self, error: Exception) -> bool:
+        """Take note of a loss, and tell whether it was one too many.
+
+        Raises:
+            StoreUnavailable: The stream is gone.
+        """
         now = self._loop.time()
         if self._lost is None:
             self._lost = now
         if failures.is_away(error):
             return now - self._reached >= self._link.patience - _TICK
         self._reached = now
+        if not self._has_asked and now - self._lost >= self._link.patience - _TICK:
+            self._has_asked = True
+            await self._ask()
         return now - self._lost >= self._link.address.request_seconds - _TICK
+
+    async def _ask(self) -> None:
+        """Find out whether there is still a stream; nothing else that the server may say ends the patience."""
+        try:
+            await self._stream.api("STREAM.INFO", thing=self._thing)
+        except StoreError as error:
+            if failures.is_gone(error):
+                raise
 
 
 @asynccontextmanager

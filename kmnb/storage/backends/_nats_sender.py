@@ -132,6 +132,9 @@ class ChunkSender:
                 with contextlib.suppress(StoreError):
                     await self._bucket.api("STREAM.MSG.DELETE", {"seq": place, "no_erase": True}, thing=self._thing)
                 place = await self._store_alone(number, f"{name}.{fresh}")
+            if place <= self._last_place:
+                step = "See what became of the server's disk, and put it again"
+                raise StoreError(self._thing, "the stream has lost chunks that it had acknowledged", step)
             self._settle(number, place)
 
     async def _store_alone(self, number: int, message_id: str) -> int:

@@ -106,7 +106,7 @@ class ObjectWriter:
 
     async def _persist(self, step: Callable[[], Awaitable[None]]) -> None:
         """Do a step over a lane; after a loss over another one, until nothing is acknowledged for too long."""
-        patience = Patience(self.bucket.link)
+        patience = Patience(self.bucket, self.thing)
         while True:
             try:
                 await self._ensure_lane()
@@ -114,7 +114,7 @@ class ObjectWriter:
                 return
             except (Broken, StoreUnavailable) as error:
                 self._drop_lane()
-                if patience.is_spent(error):
+                if await patience.is_spent(error):
                     shown = self.bucket.link.address.shown
                     reason = f"{shown} did not take it in time: {said(error, self.thing)}"
                     advice = "Is the server up, and is there room on its disk?"
