@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from kmnb.core.bounds import QUERY_SECONDS
+from kmnb.core.cursors import numbers_of
 from kmnb.core.describe import Param
 from kmnb.core.records import Problem
 from kmnb.core.slice import Slice
@@ -25,6 +26,11 @@ QUERY_PARAMS = (
     Param("cursor", "text", "Where an earlier answer ended.", advanced=True),
 )
 """Parameters of every query, behind its program."""
+
+
+def _place(mark: tuple[int, int]) -> dict[str, int]:
+    """Write for a cursor on which record an answer goes on, and how much came from those before it."""
+    return {"record": mark[0], "passed": mark[1]}
 
 
 def too_large(what: str, size: int, cap: int) -> BoundExceeded:
@@ -45,9 +51,10 @@ class Answer:
 
     def __init__(self, cap: int, *, cursor: str | None = None) -> None:
         self._cap = cap
-        state: dict[str, Any] = json.loads(cursor) if cursor else {}
-        self._skip = self._skipped_outputs = int(state.get("skip", 0))
-        self._at: tuple[int, int] = tuple(state.get("at", (0, 0)))
+        state = numbers_of(cursor, "skip", optional=("record", "passed"))
+        self._skip = self._skipped_outputs = state.get("skip", 0)
+        # The record where the answer goes on, and how many outputs or elements come from those before it.
+        self._at = (state.get("record", 0), state.get("passed", 0))
         self._mark: tuple[int, int] | None = None
         self._passed = self._drop_before = 0
         self._is_first = True
@@ -91,7 +98,7 @@ class Answer:
     def passed(self, count: int) -> None:
         """Hear that so many of the first records, at most :attr:`resumes_at`, are left out."""
         self._passed, self._drop_before = count, self._at[0]
-        self._skip = self._skipped_outputs - self._at[1]
+        self._skip = max(0, self._skipped_outputs - self._at[1])
 
     def wanted(self, item: Records) -> Sequence[Any]:
         """Give the records that are not before the one where the answer goes on; remember where they begin."""
@@ -117,9 +124,9 @@ class Answer:
         """Give the answer."""
         shown = len(self._values)
         done = self._skipped_outputs - self._skip
-        state: dict[str, Any] = {"skip": self._skipped_outputs + shown}
+        state = {"skip": self._skipped_outputs + shown}
         if self._mark is not None:
-            state["at"] = self._mark
+            state |= _place(self._mark)
         return Slice(
             values=self._values,
             text="".join(self._pieces),
@@ -139,7 +146,7 @@ class ListAnswer(Answer):
 
     def __init__(self, cap: int, *, cursor: str | None = None) -> None:
         super().__init__(cap, cursor=cursor)
-        self._from = int(json.loads(cursor).get("element", 0)) if cursor else 0
+        self._from = numbers_of(cursor, optional=("element",)).get("element", 0)
         self._next: int | None = None
         self._marks: list[tuple[int, int]] = []
         self._measured = self._size = 0
@@ -206,9 +213,9 @@ class ListAnswer(Answer):
         if self._next is None:
             return answer
         # The value that was cut is there, though not whole.
-        state: dict[str, Any] = {"skip": self._skipped_outputs, "element": self._next}
+        state = {"skip": self._skipped_outputs, "element": self._next}
         marks = [mark for mark in self._marks if mark[1] <= self._next]
         if marks and not self._skipped_outputs:
-            state["at"] = marks[-1]
+            state |= _place(marks[-1])
         total = self._skipped_outputs + 1
         return replace(answer, total=total, total_is_lower_bound=False, cursor=json.dumps(state))

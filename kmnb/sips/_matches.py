@@ -39,6 +39,37 @@ class _Shown:
     is_match: bool
 
 
+class _Before:
+    """The last lines before a match that may come, of no more bytes than an answer has."""
+
+    def __init__(self, most: int, budget: int) -> None:
+        self._most, self._budget = most, budget
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget them."""
+        self.lines: deque[_Shown] = deque()
+        self._held = self._lost = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all the lines of context are there."""
+        return not self._lost
+
+    def add(self, line: _Shown) -> None:
+        """Take the next line."""
+        self.lines.append(line)
+        self._held += len(line.text) + 1
+        if len(self.lines) + self._lost > self._most:
+            if self._lost:
+                self._lost -= 1
+            else:
+                self._held -= len(self.lines.popleft().text) + 1
+        while self._held > self._budget:
+            self._held -= len(self.lines.popleft().text) + 1
+            self._lost += 1
+
+
 class MatchPage:
     """Collects matches and their context under the caps.
 
@@ -50,7 +81,8 @@ class MatchPage:
     """
 
     def __init__(self, limit: int, context: int, budget: int, *, shown: Callable[[bytes], bytes]) -> None:
-        self._limit, self._context, self._budget = limit, context, budget
+        # A line has a byte at least: more of them cannot be shown.
+        self._limit, self._context, self._budget = limit, min(context, budget), budget
         self._shown = shown
         self.lines: list[_Shown] = []
         self.shown = self.total = 0
@@ -58,7 +90,7 @@ class MatchPage:
         self.is_cut = self.is_short = False
         self.next_spot: Spot | None = None
         self._spent = self._after = self._done = 0
-        self._before: deque[_Shown] = deque(maxlen=context or 1)
+        self._before = _Before(self._context, budget)
 
     def add(self, stretch: Stretch, hit: Hit) -> None:
         """Take a match."""
@@ -71,7 +103,7 @@ class MatchPage:
             if self.is_closed or self.shown >= self._limit:
                 self.is_closed = True
                 return
-            self._emit([*self._before, line])
+            self._emit([*self._before.lines, line], is_whole=self._before.is_whole)
             self._before.clear()
             self._done = hit.end + 1
         else:
@@ -105,7 +137,7 @@ class MatchPage:
             first = stretch.data.rfind(b"\n", start, first - 1) + 1 or start
         while first < end:
             stop = stretch.data.index(b"\n", first)
-            self._before.append(self._plain(stretch, first, stop))
+            self._before.add(self._plain(stretch, first, stop))
             first = stop + 1
 
     def _plain(self, stretch: Stretch, start: int, stop: int) -> _Shown:
@@ -113,19 +145,21 @@ class MatchPage:
         text = self._shown(stretch.data[start:stop])
         return _Shown(number, stretch.offset + start, text, is_match=False)
 
-    def _emit(self, lines: list[_Shown]) -> None:
-        """Add lines, all of them or none; the very first match is cut when it does not fit."""
+    def _emit(self, lines: list[_Shown], *, is_whole: bool = True) -> None:
+        """Add lines, all of them or none; the very first match comes alone, or cut, when they do not fit."""
         apart = bool(self._context and self.lines and lines[0].number > self.lines[-1].number + 1)
         size = sum(text_size(line.text) + 1 for line in lines) + apart * len(_BREAK)
-        if self._spent + size > self._budget:
-            self.is_closed = True
+        if self._spent + size > self._budget or not is_whole:
             match = lines[-1]
-            self.is_short = not match.is_match
             if self.lines or not match.is_match:
+                self.is_closed, self.is_short = True, not match.is_match
                 return
-            self.is_cut, self.is_closed = True, False
-            lines = [_Shown(match.number, match.offset, utf8_cut(match.text, max(1, self._budget - 1)), True)]
-            size = self._budget
+            self.is_short = len(lines) > 1 or not is_whole
+            size = text_size(match.text) + 1
+            if size > self._budget:
+                self.is_cut, size = True, self._budget
+                match = _Shown(match.number, match.offset, utf8_cut(match.text, max(1, self._budget - 1)), True)
+            lines = [match]
         self.lines += lines
         self._spent += size
 

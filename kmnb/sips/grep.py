@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 from kmnb.core.bounds import LINE_MAX_BYTES
+from kmnb.core.cursors import numbers_of
 from kmnb.core.describe import Example, Operation, Param
 from kmnb.core.ranges import Facts, Plan
 from kmnb.core.slice import Match, Slice
@@ -34,7 +34,9 @@ class GrepRun:
         )
         self._count_all, self._invert = arguments["count_all"], arguments["invert"]
         self._page = MatchPage(arguments["max"], arguments["context"], max_bytes, shown=self._scanner.shown)
-        self._state = json.loads(arguments["cursor"]) if arguments.get("cursor") else None
+        self._state = numbers_of(arguments.get("cursor"), "line", "offset", "matched")
+        # Matches of the pages before this one: a total is that of the whole answer.
+        self._before = self._state.get("matched", 0)
         self._asks_for_nothing = arguments["max"] == 0
         self._rest: list[bytes] = []
         self._held = 0
@@ -45,8 +47,7 @@ class GrepRun:
 
     def plan(self, facts: Facts) -> Plan:
         """Begin where the cursor says."""
-        if self._state:
-            self._number, self._offset = self._state["line"], self._state["offset"]
+        self._number, self._offset = self._state.get("line", 0), self._state.get("offset", 0)
         return Plan(self._offset)
 
     @property
@@ -126,13 +127,13 @@ class GrepRun:
         complete = complete and not page.is_cut and not page.is_short
         cursor = None
         if not complete and page.next_spot is not None:
-            cursor = state_of(page.next_spot.line, page.next_spot.offset)
+            cursor = state_of(page.next_spot.line, page.next_spot.offset, matched=self._before + page.shown)
         return Slice(
             values=page.matches(),
             text=page.text(),
             complete=complete,
             shown=page.shown,
-            total=page.total,
+            total=self._before + page.total,
             total_is_lower_bound=not self._ended,
             cursor=cursor,
             notes=self._notes(),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from kmnb.core.cursors import numbers_of
 from kmnb.core.describe import Example, Operation, Param
 from kmnb.core.pages import Line, LineCollector, body_budget, position_line
 from kmnb.core.ranges import Facts, Plan
@@ -25,8 +25,8 @@ class LinesRun:
     """
 
     def __init__(self, start: int, limit: int | None, *, max_bytes: int, cursor: str | None = None) -> None:
-        self._state = json.loads(cursor) if cursor else None
-        self._start = self._state["line"] if self._state else start
+        self._state = numbers_of(cursor, "line", "offset")
+        self._start = self._state.get("line", start)
         self._limit, self._cap = limit, max_bytes
         self._collector = LineCollector(self._start, limit, body_budget(max_bytes))
         self._facts = Facts()

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kmnb.core.cursors import numbers_of
 from kmnb.core.describe import Example, Operation, Param
 from kmnb.core.ranges import Facts, Plan
 from kmnb.core.records import Batch
@@ -40,9 +41,9 @@ class SelectRun:
         self._limit: int | None = arguments.get("limit")
         self._delimiter = (arguments.get("delimiter") or ",").replace("\\t", "\t")[:1]
         self._cap = max_bytes
-        state: dict[str, Any] = json.loads(arguments["cursor"]) if arguments.get("cursor") else {}
-        self._skip = int(state.get("record", 0))
-        self._matched = self._before = int(state.get("matched", 0))
+        state = numbers_of(arguments.get("cursor"), "record", "matched", optional=("total",))
+        self._skip = state.get("record", 0)
+        self._matched = self._before = state.get("matched", 0)
         self._reached, self._has_gap = 0, False
         # How many rows there are in all: by the cursor, or by the store where no row can be left out.
         self._total: int | None = state.get("total")

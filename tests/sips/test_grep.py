@@ -85,6 +85,32 @@ def test_context_is_the_lines_around_whatever_the_windows(content: bytes, patter
         assert list(match.after) == lines[match.index + 1 : match.index + 1 + near]
 
 
+def test_a_total_is_that_of_the_whole_answer_on_every_page() -> None:
+    arguments: dict[str, Any] = {"pattern": "x", "max": 2, "count_all": True, "cursor": None}
+    totals = []
+    while True:
+        answer = sip_bytes(b"x\n" * 5, "grep", arguments)
+        totals.append((answer.shown, answer.total, answer.complete))
+        if (cursor := answer.cursor) is None:
+            break
+        arguments["cursor"] = cursor
+    assert totals == [(2, 5, False), (2, 5, False), (1, 5, True)]
+
+
+def test_lines_before_a_match_are_held_no_further_than_the_cap() -> None:
+    """A match is not called cut because its context is too long, and what is held of that is bounded."""
+    content = (b"y" * 5000 + b"\n") * 1000 + b"x\n"
+    tracemalloc.start()
+    try:
+        answer = sip_bytes(content, "grep", {"pattern": "x", "context": 10**30, "max_bytes": 4000}, cut=Cut(64_000))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (answer.text, answer.complete) == ("x\n", False)
+    assert answer.notes == ("lines of context were left out to fit into max_bytes",)
+    assert peak < 1_000_000
+
+
 def test_context_that_does_not_fit_the_cap_is_said_to_be_missing() -> None:
     answer = sip_bytes(b"x\n" + b"y" * 50 + b"\nz\n", "grep", {"pattern": "x", "context": 2, "max_bytes": 40})
     assert (answer.text, answer.shown, answer.total, answer.complete) == ("x\n", 1, 1, False)
