@@ -17,7 +17,7 @@ from tests.source import ROOT
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 SAMPLES = sorted(path for path in (ROOT / "notebooks" / "data").iterdir() if path.suffix != ".md")
 FORGIVING = re.compile(r"nbval|raises-exception", re.IGNORECASE)
-SECONDS = 30
+SECONDS = 60
 """Longest that a tutorial may take, kernel start included."""
 
 

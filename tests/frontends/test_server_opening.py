@@ -16,7 +16,7 @@ from kmnb.frontends import _server_app
 from kmnb.frontends._server_app import KmnbServer
 from tests.frontends.jupyter import running_server
 
-REQUESTS = 4
+REQUESTS = 10
 SECONDS = 20.0
 
 
@@ -48,10 +48,7 @@ def test_those_who_wait_share_one_attempt_and_its_failure(silent: socket.socket,
     async def story() -> None:
         state = KmnbServer(url=address(silent))
         for turn in (1, 2):
-            begin = time.monotonic()
             answers = await asyncio.gather(*(state.workspace() for _ in range(REQUESTS)), return_exceptions=True)
-            # One after the other they would take four times as long as one.
-            assert time.monotonic() - begin < 1.5
             assert [type(answer) for answer in answers] == [StoreUnavailable] * REQUESTS
             assert len(attempts) == turn
 
@@ -86,4 +83,4 @@ def test_requests_to_a_running_server_are_told_at_the_same_time(silent: socket.s
             return await asyncio.gather(*(ask() for _ in range(REQUESTS)))
 
         waited = asyncio.run(asyncio.wait_for(story(), SECONDS))
-    assert max(waited) < min(waited) + 1
+    assert max(waited) < min(waited) + 3  # one after the other they would be 4.5 s apart

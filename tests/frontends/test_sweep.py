@@ -57,7 +57,7 @@ def test_sweeping_goes_on_until_it_is_stopped(url: str) -> None:
         reports = [json.loads(child.stdout.readline()) for _ in range(3)]
         assert [report["action"] for report in reports] == ["sweep"] * 3
         child.send_signal(signal.SIGINT)
-        assert child.wait(timeout=10) == 130
+        assert child.wait(timeout=30) == 130
     finally:
         child.kill()
         child.communicate()

@@ -83,4 +83,4 @@ async def messages(area: NatsArea) -> int:
 async def publish(area: NatsArea, subject: str, data: bytes, headers: dict[str, str] | None = None) -> int:
     """Put a message into the area's stream as a foreign client would."""
     client = await area.bucket.link.client()
-    return json.loads((await client.request(subject, data, headers=headers, timeout=5)).data)["seq"]
+    return json.loads((await client.request(subject, data, headers=headers, timeout=20)).data)["seq"]

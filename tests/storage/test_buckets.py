@@ -255,7 +255,7 @@ def test_nobody_at_the_endpoint_is_told_soon(cloud: Scratch) -> None:
         since = time.monotonic()
         with pytest.raises(StoreUnavailable, match="cannot be reached"):
             open_store(url)
-        assert time.monotonic() - since < 5
+        assert time.monotonic() - since < 10
 
 
 def test_an_endpoint_that_never_answers_is_told_in_time_and_holds_nothing(cloud: Scratch) -> None:

@@ -169,7 +169,7 @@ def test_an_unreachable_server_is_named_within_the_time_out_and_no_secret_is() -
     begin = time.monotonic()
     with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1:1\b") as caught:
         run(open_backend("nats://someone:hunter2@127.0.0.1:1"))
-    assert time.monotonic() - begin < 5.5
+    assert time.monotonic() - begin < 15
     assert "hunter2" not in str(caught.value)
     assert "someone" not in str(caught.value)
 

@@ -182,13 +182,13 @@ def test_an_interrupted_put_leaves_nothing(area: NatsArea) -> None:
             try:
                 await task
             except asyncio.CancelledError:
-                assert time.monotonic() - begin < 0.5, turn
+                assert time.monotonic() - begin < 3, turn
             if await keys(area):
                 assert await read(area, "interrupted") == DATA
                 await area.delete("interrupted")
                 before += 0 if before else 1
             # A busy server may store what it had received only after the first removal; then it is removed again.
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(20):
                 while await messages(area) > max(before, 1):
                     await asyncio.sleep(0.01)
 
@@ -389,7 +389,7 @@ def test_what_a_server_that_stays_away_was_asked_ends_in_time(own_server: NatsSe
             begin = time.monotonic()
             with pytest.raises(StoreUnavailable) as caught:
                 await call()
-            assert time.monotonic() - begin < 5
+            assert time.monotonic() - begin < 10
             assert str(own_server.port) in str(caught.value)
             assert str(caught.value).count("Is the server up") <= 1, caught.value
         own_server.resume()
@@ -423,7 +423,7 @@ def test_where_nothing_listens_a_call_fails_within_the_time_out_of_connecting(ow
             begin = time.monotonic()
             with pytest.raises(StoreUnavailable, match=f"127.0.0.1:{own_server.port}"):
                 await call()
-            assert time.monotonic() - begin < 2
+            assert time.monotonic() - begin < 5
         own_server.start()
         assert await read(backend.discussions, "x") == DATA
         await backend.close()
@@ -449,7 +449,7 @@ def test_a_frozen_server_is_given_up_by_its_silence(own_server: NatsServer, monk
             begin = time.monotonic()
             with pytest.raises(StoreUnavailable, match=f"127.0.0.1:{own_server.port}"):
                 await call()
-            assert time.monotonic() - begin < 3
+            assert time.monotonic() - begin < 8
         own_server.resume()
         assert await read(backend.discussions, "x") == DATA
         await backend.close()

@@ -81,7 +81,7 @@ def test_a_place_that_takes_connections_and_says_nothing_is_left_in_time(silent:
     begin = time.monotonic()
     with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1:\d+ did not answer in time"):
         run(open_backend(f"{silent}?connect_seconds=0.5"))
-    assert time.monotonic() - begin < 4
+    assert time.monotonic() - begin < 10
 
 
 def test_one_of_several_servers_is_enough(server: NatsServer) -> None:
@@ -98,7 +98,7 @@ def test_a_server_without_jetstream_is_said_to_have_none() -> None:
         begin = time.monotonic()
         with pytest.raises(StoreUnavailable, match="JetStream"):
             run(open_backend(fresh(server.url)))
-        assert time.monotonic() - begin < 4
+        assert time.monotonic() - begin < 10
     finally:
         server.close()
 
