@@ -37,9 +37,14 @@ programs, not a way out.
 Results = Mapping[str, Mapping[str, list[object]]]
 
 
+def probes() -> dict[str, str]:
+    """Give the title of every probe."""
+    return {one["id"]: one["title"] for one in json.loads((ATTACKS / "index.json").read_text())["cases"]}
+
+
 def page(results: Results) -> str:
     """Lay out the results by place."""
-    titles = {one["id"]: one["title"] for one in json.loads((ATTACKS / "index.json").read_text())["cases"]}
+    titles = probes()
     places = list(results)
     sums = ["| place | held | left out | failed |", "|---|---|---|---|"]
     for place in places:

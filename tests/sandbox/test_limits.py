@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import mmap
 import os
+import resource
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ import pytest
 from kmnb.errors import SandboxUnavailable
 from kmnb.sandbox._host import Host
 from kmnb.sandbox._limits import SMALLEST, Limits
-from kmnb.sandbox.inner import watch
+from kmnb.sandbox.inner import seal, sight, watch
+from kmnb.sandbox.inner.flat import Flat
+from kmnb.sandbox.inner.run import Run
 
 FLOOD = "import os\nwhile True: os.write(1, b'x' * 65536)"
 CASES = {
@@ -247,3 +251,44 @@ def test_mappings_that_cannot_be_looked_at_count_by_their_address_space(monkeypa
     before = watch._shared([os.getpid()])[0]
     with mmap.mmap(-1, 300 << 20):
         assert watch._shared([os.getpid()])[0] - before >= (300 << 20) - (before == 0) * watch.PROGRAM_BYTES
+
+
+def test_a_process_that_hides_at_two_looks_is_an_excess(monkeypatch: pytest.MonkeyPatch) -> None:
+    eyes = sight.Sight.tried(None)
+    assert eyes.works
+    monkeypatch.setattr(sight, "_is_hidden", lambda pid: pid in (7, 8))
+    everyone = {7: (1, 7, 4096, 4096), 8: (1, 8, 0, 0), 9: (1, 9, 4096, 4096)}
+    told = {}
+    for child in everyone:
+        run = Run(None, Flat(None, 0, filtered=False), None, child, limits=Limits().as_dict(), started_at=1.0)  # type: ignore[arg-type]
+        told[child] = [eyes.excess(run, everyone, 0) for _ in range(3)]
+    # One look may meet a process that is still being made; one that has ended hides nothing.
+    assert told == {7: [None, "memory", "memory"], 8: [None] * 3, 9: [None] * 3}
+
+
+def test_nothing_is_hidden_where_nobody_can_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sight, "_is_hidden", lambda pid: True)
+    assert not sight.Sight.tried(None).works
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can look as somebody else")
+def test_root_looks_with_the_runs_user_and_is_itself_again(tmp_path: Path) -> None:
+    (tmp_path / "own").touch(mode=0o600)
+    with sight._files_as(53_000), pytest.raises(PermissionError):
+        (tmp_path / "own").read_text()
+    assert (tmp_path / "own").read_text() == ""
+
+
+def test_a_process_that_ended_during_a_look_has_no_memory() -> None:
+    with subprocess.Popen(["/bin/true"]) as child:
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert watch._apart(child.pid, 1 << 30) == 0
+
+
+def test_what_a_machine_lets_its_people_have_is_no_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: dict[int, tuple[int, int]] = {}
+    monkeypatch.setattr(seal.resource, "getrlimit", lambda _: (99, 99))
+    monkeypatch.setattr(seal.resource, "setrlimit", found.__setitem__)
+    seal.limit_resources(Limits().as_dict(), others=0)
+    assert {found[kind] for kind in (resource.RLIMIT_RTPRIO, resource.RLIMIT_NICE)} == {(0, 0)}
+    assert found[resource.RLIMIT_SIGPENDING] == (99, 99)

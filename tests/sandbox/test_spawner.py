@@ -132,7 +132,7 @@ class Engine:
 
 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 spawner = Spawner(theirs, Engine(), Users(53000))
-spawner.runs = [Run(ours, Engine(), None, 2**22 + at, folder=str(at)) for at in range(3)]
+spawner.runs = [Run(ours, Engine(), None, 2**22 + at, folder=str(at), limits={"files": 9}) for at in range(3)]
 seen, steps = [], []
 watch.excess = lambda limits, pids, *, folders, **others: seen.append(folders[0])
 for _ in range(5):

@@ -17,7 +17,7 @@ KILL = 0x80000000
 PRETEND = 0x00050000
 """Answer success without doing anything."""
 EPERM, EACCES, ENOSYS = PRETEND | errno.EPERM, PRETEND | errno.EACCES, PRETEND | errno.ENOSYS
-ENOTTY, EOPNOTSUPP = PRETEND | errno.ENOTTY, PRETEND | errno.EOPNOTSUPP
+ENOTTY, EOPNOTSUPP, EINVAL = PRETEND | errno.ENOTTY, PRETEND | errno.EOPNOTSUPP, PRETEND | errno.EINVAL
 
 
 @record(frozen=True, slots=True)
@@ -90,8 +90,16 @@ SURFACE = {
     **_all("mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr", EPERM),
     # Memory that belongs to no process and so to no limit.
     **_all("memfd_create memfd_secret", EPERM),
-    # A page of memory in a pipe keeps all of the large page that it is a part of.
+    # A page of memory or of a file in a pipe keeps all of the large page that it is a part of.
     **_all("vmsplice", EPERM),
+    # As above; whoever is told this reads and writes instead.
+    **_all("splice sendfile", EINVAL),
+    # Rules are memory of the kernel, as many as somebody adds; the walls stand before this filter.
+    **_all("landlock_create_ruleset landlock_add_rule landlock_restrict_self", EPERM),
+    # The whole machine has one number of these.
+    **_all("io_setup", EPERM),
+    # It tells what others do with files that cannot be read, and a user has few of them.
+    **_all("inotify_init inotify_init1 inotify_add_watch", EPERM),
     # Where memory lies, also that of others.
     **_all("migrate_pages move_pages mbind set_mempolicy set_mempolicy_home_node", EPERM),
     # Waits for the disks of the whole machine.
@@ -108,6 +116,9 @@ CLONE_PARENT = 0x8000
 TERMINAL_QUESTIONS = (0x5401, 0x802C542A, 0x5413, 0x540F, 0x541B, 0x5421, 0x5450, 0x5451)
 """TCGETS, TCGETS2, TIOCGWINSZ, TIOCGPGRP, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX."""
 
+UNSETTABLE = (1, 4)
+"""PR_SET_PDEATHSIG: whoever clears it would outlive a spawner that was killed. PR_SET_DUMPABLE: whoever clears it hides
+its descriptors and mappings from the spawner's watch."""
 WATCHING = (1024, 1026)
 """F_SETLEASE and F_NOTIFY, commands of fcntl."""
 SIGNALLING = (8, 10, 15)
@@ -122,8 +133,7 @@ ARGUMENTS = {
     "fcntl": Rule(tuple(Condition(1, 0xFFFFFFFF, command, True, EPERM) for command in WATCHING), ALLOW),
     # Larger buffers of sockets are memory that belongs to no process; SO_SNDBUF, SO_RCVBUF and both FORCE.
     "setsockopt": Rule(tuple(Condition(2, 0xFFFFFFFF, option, True, PRETEND) for option in (7, 8, 32, 33)), ALLOW),
-    # Whoever clears it would outlive a spawner that was killed.
-    "prctl": Rule((Condition(0, 0xFFFFFFFF, 1, True, EPERM),), ALLOW),
+    "prctl": Rule(tuple(Condition(0, 0xFFFFFFFF, option, True, EPERM) for option in UNSETTABLE), ALLOW),
     # Only the caller's own process: same-user processes outside could be crippled without a signal.
     "setpriority": Rule((Condition(0, 0xFFFFFFFF, 2, True, EPERM), Condition(1, 0xFFFFFFFF, 0, False, EPERM)), ALLOW),
     "ioprio_set": Rule((Condition(0, 0xFFFFFFFF, 3, True, EPERM), Condition(1, 0xFFFFFFFF, 0, False, EPERM)), ALLOW),
@@ -165,6 +175,9 @@ UNCONTAINED = {
     **_all("chmod fchmod fchmodat fchmodat2 utime utimes utimensat futimesat", PRETEND),
     **_all("chown fchown lchown fchownat", EPERM),
     **_all("setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr", EOPNOTSUPP),
+    **_all("getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr", EOPNOTSUPP),
+    # Disk space of any size in no time; the C library then writes instead, which the watch can follow.
+    **_all("fallocate", EOPNOTSUPP),
 }
 """Refused where no namespace stands around the program."""
 

@@ -109,6 +109,12 @@ def drop_capabilities() -> None:
     syscall("capset", header, ctypes.create_string_buffer(24))
 
 
+def own_files_as(user: int, group: int) -> None:
+    """Take the rights of a user and a group on files and on ``/proc``; needs CAP_SETUID and CAP_SETGID."""
+    _libc.setfsgid(group)
+    _libc.setfsuid(user)
+
+
 def no_new_privileges() -> None:
     """Let no set-uid program give the calling process more than it has."""
     prctl(PR_SET_NO_NEW_PRIVS, 1, "no_new_privs")

@@ -15,6 +15,7 @@ from kmnb.sandbox.inner.folders import make_folder, remove_folder
 from kmnb.sandbox.inner.namespaces import Namespaces
 from kmnb.sandbox.inner.places import Places, find_places
 from kmnb.sandbox.inner.run import Become, Engine
+from kmnb.sandbox.inner.sight import Sight
 from kmnb.sandbox.inner.spawner import Spawner
 from kmnb.sandbox.inner.users import Users
 from kmnb.sandbox.inner.watch import EVERY_SECONDS
@@ -51,14 +52,17 @@ def _serve(options: dict[str, Any]) -> None:
         from kmnb.sandbox.kernels._inside import preload
 
         preload(options["library"], options["reads"])
-    engine, hello = choose(options, places, users)
+    sight = Sight.tried(users.first)
+    engine, hello = choose(options, places, users, sees=sight.works)
     gc.collect()
     gc.freeze()
     messages.send(control, {"op": "hello", "pid": os.getpid(), **hello})
-    Spawner(control, engine, users, server=options["server"]).serve(prepare=options["prepare"])
+    spawner = Spawner(control, engine, users, server=options["server"])
+    spawner.sight = sight
+    spawner.serve(prepare=options["prepare"])
 
 
-def choose(options: dict[str, Any], places: Places, users: Users) -> tuple[Engine, dict[str, Any]]:
+def choose(options: dict[str, Any], places: Places, users: Users, *, sees: bool) -> tuple[Engine, dict[str, Any]]:
     """Try the engines in order and take the first that keeps all it promises, else the best of them."""
     abi = min(landlock.version(), options["landlock_abi"] or 99)
     engines: dict[str, Engine] = {
@@ -90,7 +94,7 @@ def choose(options: dict[str, Any], places: Places, users: Users) -> tuple[Engin
         "layers": _layers(engine, users),
         "missing": missing + reasons,
         "own_user": users.first is not None and not engine.contained,
-        "sees_descriptors": engine.contained or users.first is None or _may_trace(),
+        "sees_descriptors": engine.contained or sees,
         "guarantees": sorted(set(selftest.ALL) - set(through)),
     }
 
@@ -156,13 +160,6 @@ def _understand(ended: dict[str, Any], text: str) -> tuple[dict[str, str], str]:
         return dict(json.loads(text)), ""
     except ValueError:
         return {}, f"the self-test ended with {ended.get('status')} ({ended.get('reason')}): {text[-300:]}"
-
-
-def _may_trace() -> bool:
-    """Tell whether this process may look at another user's descriptors (CAP_SYS_PTRACE), as Docker's root may not."""
-    with open("/proc/self/status", encoding="utf-8") as file:
-        effective = next((line.split()[1] for line in file if line.startswith("CapEff")), "0")
-    return bool(int(effective, 16) >> 19 & 1)
 
 
 def _layers(engine: Engine, users: Users) -> dict[str, str]:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST_DESCRIPTORS = 4096
 """Descriptors up to this number are closed; the spawner's own limit keeps it below."""
+PENDING_SIGNALS = 1024
+"""Signals that may wait and timers that may run."""
 
 
 def take_descriptors(stdout: int, stderr: int, *, keep: Iterable[int]) -> None:
@@ -46,6 +48,11 @@ def limit_resources(limits: Mapping[str, Any], *, others: int) -> None:
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_MEMLOCK, 0),
         (resource.RLIMIT_MSGQUEUE, 0),
+        # All processes of a user have one number of these between them.
+        (resource.RLIMIT_SIGPENDING, PENDING_SIGNALS),
+        # Some machines let people's programs go before all others, for sound.
+        (resource.RLIMIT_RTPRIO, 0),
+        (resource.RLIMIT_NICE, 0),
     )
     for kind, value in table:
         _, hard = resource.getrlimit(kind)

@@ -17,6 +17,7 @@ import time
 from kmnb.sandbox.inner import messages, watch
 from kmnb.sandbox.inner.removals import Removals
 from kmnb.sandbox.inner.run import Become, Engine, Run
+from kmnb.sandbox.inner.sight import Sight
 from kmnb.sandbox.inner.users import Users
 
 TYPE_CHECKING = False
@@ -38,7 +39,7 @@ class Spawner:
     """
 
     def __init__(self, control: socket.socket, engine: Engine, users: Users, *, server: int | None = None) -> None:
-        self.control, self.engine, self.users = control, engine, users
+        self.control, self.engine, self.users, self.sight = control, engine, users, Sight()
         self.runs: list[Run] = []
         self.spare: Run | None = None
         self.open = True
@@ -221,9 +222,7 @@ class Spawner:
             self._seen, self._unseen = (watch.processes(), watch.shared_on_machine()), [*self.runs]
         run, (everyone, shared) = self._unseen.pop(), self._seen
         if run.ended_at is None:
-            pids = watch.members(run.child, everyone, contained=run.engine.contained)
-            grown, folders = shared - run.shared_before, [one for one in (run.folder, run.sockets) if one]
-            passed = watch.excess(run.limits, pids, everyone=everyone, folders=folders, grown=grown)
+            passed = self.sight.excess(run, everyone, shared)
             if passed is not None:
                 run.end(passed)
         self._next_look = time.monotonic() + (0.0 if self._unseen else watch.EVERY_SECONDS)

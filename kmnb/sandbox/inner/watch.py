@@ -30,6 +30,8 @@ MAPPINGS_MAX_BYTES = 256 << 10
 
 Process = tuple[int, int, int, int]
 """Parent, process group, resident bytes, and bytes of address space."""
+DiskUse = tuple[int, int, int]
+"""Bytes on disk, number of files, and the file system's device."""
 
 
 class Crowded(Exception):
@@ -63,7 +65,13 @@ def members(leader: int, everyone: dict[int, Process], *, contained: bool) -> se
 
 
 def excess(
-    limits: dict[str, Any], pids: Iterable[int], *, everyone: dict[int, Process], folders: list[str], grown: int = 0
+    limits: dict[str, Any],
+    pids: Iterable[int],
+    *,
+    everyone: dict[int, Process],
+    folders: list[str],
+    use: DiskUse,
+    grown: int = 0,
 ) -> str | None:
     """Tell which limit on totals a run has passed.
 
@@ -72,6 +80,7 @@ def excess(
         pids: Its processes.
         everyone: What :func:`processes` gave.
         folders: Its folders on the host; none where its files are bounded by a file system of their own.
+        use: What :func:`disk_use` gave of them.
         grown: Bytes by which :func:`shared_on_machine` has grown since it began.
 
     Returns:
@@ -81,7 +90,7 @@ def excess(
     try:
         if _takes_too_much(own, everyone, limits, grown=max(0, grown)):
             return "memory"
-        if folders and _fills_too_much(own, folders, limits):
+        if folders and _fills_too_much(own, folders[0], limits, use):
             return "disk"
     except Crowded:
         # Anything could hide there.
@@ -89,9 +98,18 @@ def excess(
     return None
 
 
-def _fills_too_much(own: list[int], folders: list[str], limits: dict[str, Any]) -> bool:
-    size, count = map(sum, zip(*(_folder_use(one, limits["files"]) for one in folders), strict=True))
-    nameless = _nameless_bytes(own, folders[0], limits["file_bytes"])
+def disk_use(folders: list[str], most: int) -> DiskUse:
+    """Bytes on disk and number of files below folders, and the file system of the first; it stops past the most."""
+    sizes = [_folder_use(one, most) for one in folders]
+    device = -1
+    with contextlib.suppress(OSError, IndexError):
+        device = os.stat(folders[0]).st_dev
+    return sum(size for size, _ in sizes), sum(count for _, count in sizes), device
+
+
+def _fills_too_much(own: list[int], folder: str, limits: dict[str, Any], use: DiskUse) -> bool:
+    size, count, device = use
+    nameless = _nameless_bytes(own, folder, device=device, most=limits["file_bytes"])
     return bool(count > limits["files"] or size + nameless > limits["disk_bytes"])
 
 
@@ -124,8 +142,11 @@ def _apart(pid: int, resident: int) -> int:
     try:
         with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
             sizes = {line.split(b":")[0]: int(line.split()[1]) * 1024 for line in file if line.startswith(b"Pss")}
-    except (OSError, ValueError, IndexError):
+    except (PermissionError, ValueError, IndexError):
         return resident
+    except OSError:
+        # It has ended since: counted whole, what it shared would count again.
+        return 0
     return sizes[b"Pss"] - sizes.get(b"Pss_Shmem", 0) if b"Pss" in sizes else resident
 
 
@@ -223,15 +244,11 @@ def _can_be_entered(folder: str) -> bool:
     return False
 
 
-def _nameless_bytes(pids: Iterable[int], folder: str, most: int) -> int:
+def _nameless_bytes(pids: Iterable[int], folder: str, *, device: int, most: int) -> int:
     """Bytes of files that are in use and have no name any more, on the folder's file system.
 
     What is mapped and not open tells no size, and counts as the largest file that there may be.
     """
-    try:
-        device = os.stat(folder).st_dev
-    except OSError:
-        return 0
     found: dict[int, int] = {}
     mapped: set[int] = set()
     for pid in pids:
