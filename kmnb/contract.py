@@ -150,7 +150,11 @@ class _Judge:
         if one.kind in NUMERIC:
             if not one.value:
                 return self.refused(one, "it is written so that it cannot be read as one number")
-            return Checked(one.text, one.place, *self._found(one.value, one.unit, one.rounding))
+            found = self._found(one.value, one.unit or one.heading, one.rounding)
+            if found[0] == "unbacked" and one.heading and unit_of(one.heading).scale == 1:
+                # The program may have printed the bare number; "thousands" it cannot have left out.
+                found = self._found(one.value, "", one.rounding)
+            return Checked(one.text, one.place, *found)
         # What is doubtful is a number for strict readers.
         results = [self._found(value, "", "") for value in one.readings]
         failed = next((evidence for status, evidence in results if status == "unbacked"), None)

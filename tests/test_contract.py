@@ -196,3 +196,10 @@ def test_a_number_never_has_more_digits_than_its_text() -> None:
     for text, _, _ in answers(50):
         for one in find_numbers(text):
             assert Decimal(one.value) == Decimal(one.text.rstrip("k %").replace(",", ""))
+
+
+@pytest.mark.parametrize(("text", "status"), [
+    ("2 ‰", "unbacked"), ("4 ‰", "derived"), ("12 bps", "unbacked"), ("40 bps", "derived"), ("5 ppm", "unbacked"),
+])  # fmt: skip
+def test_a_share_is_rounded_to_a_whole_one_of_its_unit(text: str, status: str) -> None:
+    assert list(statuses(text, receipt("errors 1\nrequests 250\n")).values()) == [status]

@@ -60,7 +60,8 @@ NEVER = (
     "70–75",
     "7.5e1", "0113",
     "\u202e24", "42,42", "1\x1b[1m7\x1b[0m5", "42 [ARTIFACT key=a bytes=75]", "```\n75 pods\n```", "42 42",
-    "1O42", "512 MB",
+    "1O42", "512 MB", "42 万", "42 만", "42 tsd", "42 млн", "42 kilo", "42 Mreq/s", "42 krps", "42 k rows",
+    "\n| pods (thousands) |\n|---|\n| 42 |\n", "\n| a | time [s] |\n|:-|-:|\n| 17 | 5.25 |\n",
 )  # fmt: skip
 """What is refused in both modes."""
 IN_STRICT = (
@@ -68,7 +69,7 @@ IN_STRICT = (
     "the 75th", "three",
     "a dozen", "half of them", "twice as many", "dozens of pods", "LXXV pods", "8.126.183.148", "xviii pods",
     "/data/75", "7d9f8 pods",
-    "one pod failed",
+    "one pod failed", "it doubled", "tripling since then", "double the pods", "halved",
 )  # fmt: skip
 """What is doubtful: refused in strict mode, listed as ignored otherwise."""
 HONEST = (
@@ -100,6 +101,10 @@ HONEST = (
     "The top three of these two: the first two are fine, the last one is not. 17 pods.",
     "registry.k8s.io/pause:3.9 and docker.io/library/nginx:1.25-alpine ran 17 times as of Dec 1, 2026, 03:15.",
     "a 17-node cluster, 17\u00a0pods – 42\u00a0others",
+    "| pods | p95 (ms) | elapsed [ms] |\n|---|--:|---|\n| 17 | 5.25 | 3200 |",
+    "> **memory (Mi)** | pod(s)\n> -|-\n> 512 | 17",
+    "| pods (number) | rows (in millions) |\n|---|---|\n| 17 | 1.048576 |",
+    "The double-checked pods: 17. A user of double quotes.",
 )
 """What passes in both modes."""
 
@@ -277,7 +282,7 @@ def test_a_text_that_is_too_long_is_a_clear_error_at_once() -> None:
     "7", "1,", "1 ", "1.", "[1", "((", "4**3**", "a-", "a.", "/a", "one ", "M", "1\u00a0", "about 1 ", "0a1",
     "a://", "2026-11-30 ",
     "May ", "line 1 ", "四", "1e5", "1. x\n", "[1] ", "```\n1\n", "½", "<!-- ", "<a ", "&#", "\x1b[0", "-1",
-    "\ud800", "$1 ", "5 % ",
+    "\ud800", "$1 ", "5 % ", "|a (s)\n|-\n|1\n", "|-", "|1",
 ])  # fmt: skip
 def test_the_work_grows_with_the_length_and_no_faster(piece: str) -> None:
     taken = []

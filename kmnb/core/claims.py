@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from kmnb.core.glyphs import TURNED, Readable, readable
+from kmnb.core.headings import headed
 from kmnb.core.lookalikes import LABELLED
 from kmnb.core.number_reading import Token, number_at
 from kmnb.core.number_scan import scan
@@ -45,6 +46,8 @@ class Claim:
     """Its value without unit; empty where it cannot be read."""
     unit: str = ""
     """Its unit."""
+    heading: str = ""
+    """The unit that its column's heading names, where it has none of its own."""
     doubtful: bool = False
     """Whether it states a quantity only perhaps."""
     rounding: str = ""
@@ -168,6 +171,7 @@ def _claims(part: Readable, tokens: list[Token], programs: list[tuple[int, int]]
             )
         )
     _inherit(text, fused, made)
+    _head(text, fused, made)
     _group(text, fused, made)
     for token, claim in zip(fused, made, strict=True):
         is_program = any(start <= token.start < end for start, end in programs)
@@ -199,6 +203,19 @@ def _inherit(text: str, tokens: list[Token], made: list[Claim]) -> None:
             continue
         if _RANGE.fullmatch(text[one.end : two.start]):
             made[place] = replace(made[place], unit=two.unit)
+
+
+def _head(text: str, tokens: list[Token], made: list[Claim]) -> None:
+    """Give numbers in the cells of a table the unit of their heading."""
+    at = 0
+    for start, end, unit in headed(text):
+        while at < len(tokens) and tokens[at].start < start:
+            at += 1
+        for place in range(at, len(tokens)):
+            if tokens[place].start >= end:
+                break
+            if tokens[place].kind == "number" and not tokens[place].unit:
+                made[place] = replace(made[place], heading=unit)
 
 
 def _group(text: str, tokens: list[Token], made: list[Claim]) -> None:

@@ -127,7 +127,8 @@ class Evidence:
         """Give the one operation on two numbers that makes what a text states."""
         for dimension, amount, step in stated.amounts:
             values, formulas = self._derived.get(dimension, ([], []))
-            whole_percent = Decimal(1) if stated.unit.dimension == "%" and not step else step
+            # One of its kind: of a per mille a tenth of a per cent.
+            whole_percent = stated.unit.factor if stated.unit.dimension == "%" and not step else step
             for at in range(
                 bisect_left(values, amount - whole_percent / 2), bisect_right(values, amount + whole_percent / 2)
             ):

@@ -38,7 +38,8 @@ _BEFORE = re.compile(
 _QUIET = frozenset({",", ";", ".", ")", "]", '"', "'", "*", "+", "/", *"0123456789"})
 """What has nothing to do with a number that a space parts it from."""
 _LOST = re.compile(
-    r"(?:[.'_\u00a0\u202f\u2009]?\d)+[\d.,'_\u00a0]*|[\^\u2044]\S{0,64}|[一二三四五六七八九十百千万億]+"
+    r"(?:[.'_\u00a0\u202f\u2009]?\d)+[\d.,'_\u00a0]*|[\^\u2044]\S{0,64}"
+    r"|[ \u00a0\u3000]?[一二三四五六七八九十百千万萬億亿兆만억조]+"
     r"|-(?=[\s|;)]|$)(?! (?:or|and|to) )",
     re.ASCII,
 )

@@ -31,7 +31,9 @@ _NUMBER = (
 _SHARES = "half|third|quarter|fourth|fifth|sixth|eighth|tenth"
 _PARTS = rf"(?:an?|one|two|three|four|five)[ -](?:{_SHARES})s?(?=\sof\b)|half(?!\san?\s(?:{_LARGE})\b)|halves"
 _VAGUE = r"(?:dozens|hundreds|thousands|millions|billions)(?=\sof\b)"
-_FOLD = rf"(?:{_NAMED})-?fold|twice|thrice"
+_CHANGES = {"doubl": "2", "tripl": "3", "trebl": "3", "quadrupl": "4", "quintupl": "5", "halv": "0.5"}
+_CHANGED = rf"(?:{'|'.join(_CHANGES)})(?:ed|ing)|(?:double|triple|treble|quadruple)(?=\s(?:the|that|what|as|\d))"
+_FOLD = rf"(?:{_NAMED})-?fold|twice|thrice|{_CHANGED}"
 _WORDS = re.compile(
     rf"\b(?:(?P<part>{_PARTS})|(?P<vague>{_VAGUE})|(?P<fold>{_FOLD})|(?P<number>{_NUMBER})(?P<point>\s(?:point|and\sa\shalf|"
     rf"and\sone\shalf)\b(?:[ -](?:{_NAMED})\b)*)?)\b",
@@ -83,7 +85,8 @@ def _token(match: re.Match[str]) -> Token | None:
         return Token("number word", start, end, "0.5" if halves else "", doubtful=True)
     if match["fold"]:
         word = re.sub(r"-?fold$", "", written)
-        value = {"twice": "2", "thrice": "3"}.get(word) or _worth(word)
+        changed = next((worth for stem, worth in _CHANGES.items() if word.startswith(stem)), None)
+        value = {"twice": "2", "thrice": "3"}.get(word) or changed or _worth(word)
         return Token("number word", start, end, value or "", "x", doubtful=True)
     value, small = _worth(written), written in _UNITS and _UNITS[written] <= SMALL_MAX
     chosen = small and _CHOSEN.search(match.string, max(0, start - 11), start) is not None

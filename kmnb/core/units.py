@@ -18,7 +18,8 @@ _WORDS = {
     "hundred": 2, "thousand": 3, "million": 6, "mio": 6, "mill": 6, "mln": 6, "mn": 6, "milliard": 9, "mrd": 9,
     "billion": 9, "bn": 9, "bln": 9, "trillion": 12, "tn": 12, "trn": 12, "quadrillion": 15, "lakh": 5, "crore": 7,
     "tausend": 3, "millionen": 6, "milliarde": 9, "milliarden": 9, "billionen": 12, "mille": 3, "mil": 3, "millones": 6,
-    "milhões": 6, "milioni": 6, "miliardi": 9, "milliards": 9,
+    "milhões": 6, "milioni": 6, "miliardi": 9, "milliards": 9, "tsd": 3, "тыс": 3, "тысяч": 3, "млн": 6, "млрд": 9,
+    "kilo": 3, "mega": 6, "giga": 9,
 }  # fmt: skip
 _DOZENS = {"dozen": 12, "dozens": 12}
 _SIGNS = {"k": 3, "K": 3, "M": 6, "G": 9, "T": 12}
@@ -128,7 +129,9 @@ _LONG_SCALES = [name for name in _SCALES if len(name) > 1 and name.islower()]
 _SHORT_SCALES = [name for name in _SCALES if name not in _LONG_SCALES]
 _GAP = "[ \u00a0\u202f\u2009]?"
 _WORD = rf"(?i:{_either(_LONG_SCALES)}){_END}(?!/)"
-_SCALE = rf"(?:{_WORD}|(?:{_either(_SHORT_SCALES)}){_END}(?!/))"
+_COUNTED = "req|requests?|rps|qps|iops|ops|pps|rows?|lines?|records?|events?|msgs?|tokens?|samples?|pods?|users?"
+"""Nouns that are written with a letter before them: 43 Mreq/s."""
+_SCALE = rf"(?:{_WORD}|(?:{_either(_SHORT_SCALES)})(?:{_END}(?!/)|(?=(?:{_COUNTED}){_END})))"
 _NAME = rf"(?:(?i:{_either(_LONG)})|{_either(_SHORT)})(?:(?<=[%‰$€£¥₹₽₩])|{_END})"
 _RATE = rf"(?:/|{_GAP}per )(?:{_either(_PER)}){_END}"
 _UNIT = re.compile(

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from kmnb.core.bounds import OUTPUT_MAX_BYTES, RUN_SECONDS
 from kmnb.core.display import Card
+from kmnb.core.numbers import Number, find_numbers
 from kmnb.core.outcome import Outcome
 from kmnb.core.receipt import Receipt, digest_of
 from kmnb.core.shown import Shown
@@ -82,11 +83,11 @@ async def _verified(context: ComputeContext, known: Receipt, required_level: int
             return Verification("cannot-verify", f"artifact {one['key']!a:.1000} holds other bytes now")
     again = await _again(context, raw.decode("utf-8"), known, required_level=required_level)
     assert again.receipt is not None
-    return _compared(known, again.receipt)
+    return _compared(known, again.receipt, again.stdout)
 
 
-def _compared(known: Receipt, fresh: Receipt) -> Verification:
-    """Judge a receipt by that of the same program, run again."""
+def _compared(known: Receipt, fresh: Receipt, stdout: str) -> Verification:
+    """Judge a receipt by that of the same program, run again, and by what it printed."""
     other = (
         f"{known.interpreter} ran it then, {fresh.interpreter} now" if fresh.interpreter != known.interpreter else ""
     )
@@ -98,13 +99,32 @@ def _compared(known: Receipt, fresh: Receipt) -> Verification:
             return Verification("cannot-verify", f"its output differs, and {other}")
         return Verification("differs", f"exit code {fresh.exit_code}, stdout {fresh.stdout_digest}")
     if (fresh.numbers, fresh.truncated) != (known.numbers, known.truncated):
-        # Whoever writes a receipt can list other numbers than were printed, beside the right digest.
-        return Verification("differs", "the numbers that it lists are not those of the output")
+        return _read_otherwise(known, fresh, stdout)
     if known.artifacts_are == fresh.artifacts_are == "opened" and _digests(known) - _digests(fresh):
         return Verification("differs", "it names artifacts that the program does not open")
     return Verification(
         "verified", "the same program over the same bytes gave the same output" + (other and f"; {other}")
     )
+
+
+def _read_otherwise(known: Receipt, fresh: Receipt, stdout: str) -> Verification:
+    """Judge a receipt that lists other numbers of the same output."""
+    odd = [one for one in known.numbers if one not in set(fresh.numbers)]
+    if fresh.truncated != known.truncated or not all(_stands(one, stdout) for one in odd):
+        # Whoever writes a receipt can list other numbers than were printed, beside the right digest.
+        return Verification("differs", "the numbers that it lists are not those of the output")
+    read = f"{odd[0].text!a:.100} as {odd[0].value:.100} {odd[0].unit:.40}".rstrip() if odd else "fewer numbers"
+    return Verification("cannot-verify", f"the same output, of which another version of kmnb read {read}")
+
+
+def _stands(one: Number, stdout: str) -> bool:
+    """Tell whether a number stands in an output where a receipt says, whole, even if it is read otherwise by now."""
+    if not 0 <= one.start < one.end <= len(stdout):
+        return False
+    around = stdout[max(0, one.start - 1) : one.start] + stdout[one.end : one.end + 1]
+    alone = find_numbers(one.text, most=1)
+    same = stdout[one.start : one.end] == one.text and stdout.count("\n", 0, one.start) == one.line - 1
+    return same and [each.value for each in alone] == [one.value] and not any(each.isdigit() for each in around)
 
 
 def _digests(receipt: Receipt) -> set[Any]:

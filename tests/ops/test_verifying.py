@@ -111,6 +111,22 @@ def test_an_output_that_a_limit_cut_off_proves_nothing(ws: Any) -> None:
     assert "timeout" in told.reason
 
 
+def test_numbers_that_another_version_read_otherwise_prove_nothing(ws: Any) -> None:
+    receipt = ws.run("print('rows 43 k, 1200')", artifacts=[]).receipt
+    rows, rest = receipt.numbers
+    told = {
+        "verified": (rows, rest),
+        # As they stand there, read otherwise or passed over.
+        "cannot-verify": (replace(rows, text="43", end=rows.start + 2, unit=""), rest),
+        "differs": (replace(rows, value="44"), rest),
+    }
+    for status, numbers in told.items():
+        assert ws.verify(forged(receipt, numbers=numbers)).status == status
+    assert "another version" in ws.verify(forged(receipt, numbers=(rest,))).reason
+    for odd in ({"text": "12", "value": "12", "end": rest.end - 2}, {"start": 0}, {"end": 99}, {"line": 2}):
+        assert ws.verify(forged(receipt, numbers=(rows, replace(rest, **odd)))).status == "differs", odd
+
+
 def test_artifacts_that_the_program_does_not_open_make_a_receipt_differ(ws: Any) -> None:
     one = ws.put("a\n", tool="pods")
     receipt = ws.run("print(2)", artifacts=[one]).receipt

@@ -85,7 +85,8 @@ def _hides(pids: Iterable[int], everyone: dict[int, watch.Process]) -> bool:
 
 def _is_hidden(pid: int) -> bool:
     try:
-        # Asks for the same right as each descriptor, which a list of them does not.
+        # One right lists the descriptors, another one looks at each, which is that of this link too.
+        os.close(os.open(f"/proc/{pid}/fd", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
         os.readlink(f"/proc/{pid}/cwd")
     except PermissionError:
         return True

@@ -90,7 +90,7 @@ def excess(
     try:
         if _takes_too_much(own, everyone, limits, grown=max(0, grown)):
             return "memory"
-        if folders and _fills_too_much(own, folders[0], limits, use):
+        if folders and _fills_too_much(own, folders[0], limits, use=use):
             return "disk"
     except Crowded:
         # Anything could hide there.
@@ -107,7 +107,7 @@ def disk_use(folders: list[str], most: int) -> DiskUse:
     return sum(size for size, _ in sizes), sum(count for _, count in sizes), device
 
 
-def _fills_too_much(own: list[int], folder: str, limits: dict[str, Any], use: DiskUse) -> bool:
+def _fills_too_much(own: list[int], folder: str, limits: dict[str, Any], *, use: DiskUse) -> bool:
     size, count, device = use
     nameless = _nameless_bytes(own, folder, device=device, most=limits["file_bytes"])
     return bool(count > limits["files"] or size + nameless > limits["disk_bytes"])
