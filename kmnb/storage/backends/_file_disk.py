@@ -254,8 +254,12 @@ def _is_abandoned(path: str) -> bool:
 
 
 @contextmanager
-def locked(path: str) -> Iterator[None]:
+def locked(path: str, *, thing: str) -> Iterator[None]:
     """Hold a lock file; other threads and processes wait, at most :data:`LOCK_SECONDS`.
+
+    Args:
+        path: The file; it is made, and stays.
+        thing: What is locked, for the error.
 
     Raises:
         StoreUnavailable: Another writer kept it for too long.
@@ -270,7 +274,7 @@ def locked(path: str) -> Iterator[None]:
             except BlockingIOError:
                 if time.monotonic() > until:
                     step = "Look for a stopped process that uses this store"
-                    raise StoreUnavailable("records", "another writer holds their lock", step) from None
+                    raise StoreUnavailable(thing, "another writer holds the lock", step) from None
                 time.sleep(0.002)
         yield
     finally:

@@ -49,7 +49,7 @@ class FileRecords:
 
     def _write(self, key: str, value: bytes, expected: str | None) -> str:
         path, revision = self._path(key), secrets.token_bytes(_REVISION_BYTES)
-        with disk_errors(f"record {key!r}"), locked(self._lock(key)):
+        with disk_errors(f"record {key!r}"), locked(self._lock(key), thing=f"record {key!r}"):
             seen = self._seen(key, path)
             found = None if seen is None else seen.revision
             if found != expected:
@@ -68,7 +68,7 @@ class FileRecords:
 
     def _remove(self, key: str) -> None:
         path = self._path(key)
-        with disk_errors(f"record {key!r}"), locked(self._lock(key)):
+        with disk_errors(f"record {key!r}"), locked(self._lock(key), thing=f"record {key!r}"):
             try:
                 os.unlink(path)
             except FileNotFoundError:

@@ -1,14 +1,15 @@
 """Versions of a peer as objects of the named area.
 
 The keys are those of kmnb's own layout; a shelf knows where each lies. What the peer has no place for (digest,
-preview, schema, index) is kept in kmnb's own folder beside the peer's tree, under the same key, and counts only while
-the version carries its mark: what the peer wrote itself is never described by facts of something else.
+preview, schema, index) is kept in kmnb's own folder beside the peer's tree, under the same key and the mark that the
+version carries: what the peer wrote itself, or a faster writer, is never described by facts of something else.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import secrets
 import tempfile
 from collections.abc import AsyncIterator
@@ -22,33 +23,32 @@ from kmnb.core.bounds import WINDOW_BYTES
 from kmnb.core.metadata import Attribute, ObjectInfo
 from kmnb.errors import AlreadyExists, ArtifactNotFound, DigestMismatch, KeySyntaxError
 from kmnb.storage._attributes import final_attributes, whole
-from kmnb.storage._keys import check_key, check_prefix, is_below
+from kmnb.storage._keys import check_key, check_prefix, is_below, is_key
 from kmnb.storage._life import Life
 from kmnb.storage._protocols import Attributes, ObjectArea, Progress, Source
 from kmnb.storage._ranges import check_range, same_object
 from kmnb.storage._source import Intake, known_size
 from kmnb.storage._threads import in_thread
 from kmnb.storage.backends._bucket_layout import SMALL_MAX_BYTES
-from kmnb.storage.backends._file_disk import Staged, disk_errors
+from kmnb.storage.backends._file_disk import Staged
 from kmnb.storage.layouts import _companions as companions
 from kmnb.storage.layouts._shelf import About, Shelf, Slot, Told
-from kmnb.storage.layouts._tree import is_number
+from kmnb.storage.layouts._tree import append, is_number
 
 READ_BYTES = 8 * WINDOW_BYTES
 """What one request of a stream reads."""
 _MARK, _DIGEST, _SIZE = "peer-mark", "peer-digest", "peer-size"
+_OWN_MARK = re.compile(r"[0-9a-f]{16}\Z")
 
 
 def _some_address(place: Place) -> NamedAddress:
     return NamedAddress(place.app, place.user, place.session, place.filename or "x")
 
 
-def _append(file: Staged, block: bytes | memoryview, key: str) -> None:
-    """Write to a staged file; it is made first."""
-    with disk_errors(f"artifact {key!a:.1000}"):
-        if not file.is_open:
-            file.open()
-        file.write(block)
+def _facts_key(key: str, mark: str) -> str:
+    """Give the key of the facts of one writing of a version; older stores kept them under the version's own."""
+    longer = f"{key}/{mark}"
+    return longer if _OWN_MARK.match(mark) and is_key(longer) else key
 
 
 class LayoutArea:
@@ -123,13 +123,16 @@ class LayoutArea:
         """What kmnb knows of a version that it wrote itself; None for one of the peer."""
         if told.mark is None:
             return None
-        try:
-            kept = dict((await self._own.head(key)).attributes)
-        except ArtifactNotFound:
-            return None
+        kept = await self._kept(_facts_key(key, told.mark)) or await self._kept(key)
         if kept.pop(_MARK, None) != told.mark or kept.pop(_SIZE, None) != str(told.size):
             return None
         return ObjectInfo(key, told.size, kept.pop(_DIGEST, None), told.modified, told.identity, kept)
+
+    async def _kept(self, key: str) -> dict[str, str]:
+        try:
+            return dict((await self._own.head(key)).attributes)
+        except ArtifactNotFound:
+            return {}
 
     async def faults(self, key: str) -> tuple[str, ...]:
         """Tell what is wrong with a version that the peer wrote."""
@@ -227,9 +230,9 @@ class LayoutArea:
             try:
                 if data is None:
                     data = Staged(self.shelf.staging or tempfile.gettempdir())
-                    await in_thread(partial(_append, data, b"", key))
+                    await in_thread(partial(append, data, b"", key))
                     async for block in intake.rest():
-                        await in_thread(partial(_append, data, block, key))
+                        await in_thread(partial(append, data, block, key))
                 told = final_attributes(attributes)
                 about = About(told, secrets.token_hex(8), datetime.now(UTC), intake.size)
                 digest = f"sha256:{await intake.digest()}"
@@ -239,7 +242,12 @@ class LayoutArea:
             finally:
                 if isinstance(data, Staged):
                     data.discard()
-        return await self.head(key)
+        try:
+            return await self.head(key)
+        except ArtifactNotFound:
+            # It was stored; that somebody deleted it since is no failure of this call, and nothing of it stays.
+            await self._leave(key, found, about.mark)
+            return ObjectInfo(key, about.size, digest, about.moment, None, about.attributes)
 
     async def _refuse_taken(self, key: str, found: tuple[NamedAddress, int]) -> None:
         """Tell that a number is taken before a source is read; only the write itself decides."""
@@ -252,21 +260,25 @@ class LayoutArea:
     ) -> None:
         address, version = found
         kept = {**about.attributes, _MARK: about.mark, _DIGEST: digest, _SIZE: str(about.size)}
+        facts = _facts_key(key, about.mark)
+        await self._own.put(facts, b"", attributes=kept)
         try:
-            await self._own.put(key, b"", create_only=True, attributes=kept)
+            await self.shelf.write(address, version, data, about=about)
         except AlreadyExists:
-            # Facts of a version that the peer removed; those of one that is there must stay.
-            with suppress(ArtifactNotFound):
-                await self.shelf.head(address, version)
-                raise
-            await self._own.put(key, b"", attributes=kept)
-        await self.shelf.write(address, version, data, about=about)
+            await self._own.delete(facts)
+            raise
         if self.shelf.has_companions and companions.described_by(address) is None:
             try:
                 await companions.write_companion(self.shelf, address, version, about=about, digest=digest)
             except BaseException:
                 await self.shelf.delete(address, version)
                 raise
+
+    async def _leave(self, key: str, found: tuple[NamedAddress, int], mark: str) -> None:
+        """Remove what describes one writing of a version that is gone, also what its writer adds just now."""
+        await self._own.delete(_facts_key(key, mark))
+        if self.shelf.has_companions:
+            await companions.take_back(self.shelf, *found, mark=mark)
 
     async def delete(self, key: str) -> None:
         """Remove a version with what describes it; see ``ObjectArea.delete``."""
@@ -276,7 +288,12 @@ class LayoutArea:
                 self.shelf.check(found[0])
             except KeySyntaxError:
                 return
+            mark = None
+            with suppress(ArtifactNotFound):
+                mark = (await self.shelf.head(*found)).mark
             if self.shelf.has_companions:
                 await companions.drop_companion(self.shelf, *found)
             await self.shelf.delete(*found)
+            if mark is not None:
+                await self._leave(key, found, mark)
         await self._own.delete(key)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -143,3 +144,11 @@ async def drop_companion(shelf: Shelf, address: NamedAddress, version: int) -> N
         return
     if match is not None:
         await shelf.delete(companion_address(address), match.number)
+
+
+async def take_back(shelf: Shelf, address: NamedAddress, version: int, *, mark: str) -> None:
+    """Remove the companion of one writing of a version that somebody deleted before the companion was there."""
+    target = companion_address(address)
+    with suppress(ArtifactNotFound):
+        if (await shelf.head(target, version)).mark == mark:
+            await shelf.delete(target, version)

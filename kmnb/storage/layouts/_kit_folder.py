@@ -6,12 +6,15 @@ published by one rename, as the kit does it itself; so neither of the two ever t
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
+import secrets
 import shutil
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kmnb.core.addresses import NamedAddress, Place
@@ -19,13 +22,15 @@ from kmnb.core.peer_kit import read_document, write_document
 from kmnb.core.peer_names import check_kit_folder
 from kmnb.errors import AlreadyExists
 from kmnb.storage._threads import in_thread
-from kmnb.storage.backends._file_disk import Staged, disk_errors, make_folders, sync_folder
+from kmnb.storage.backends._file_disk import NO_FILE, Staged, disk_errors, make_folders, sync_folder
 from kmnb.storage.layouts import _tree as tree
 from kmnb.storage.layouts._shelf import About, Slot, Told, Unplaced
 
 DOCUMENT, VERSIONS = "metadata.json", "versions"
 MARK = "kmnb"
 """Field of the document that names the facts of kmnb; the kit passes over it."""
+_RACES_MAX = 100
+_NOT_OURS = NO_FILE | {errno.ENOENT}
 OWNER = ".kmnb-writer"
 """File in a staging folder of kmnb; its lock tells that the writer lives."""
 
@@ -137,29 +142,20 @@ class KitFolder(tree.FolderShelf):
     def _publish(self, final: str, file: Staged, *, document: bytes, name: str) -> None:
         folder = os.path.dirname(final)
         pending = os.path.join(folder, f".{os.path.basename(final)}.pending")
-        make_folders(folder)
-        owner = os.path.join(pending, OWNER)
-        try:
-            os.mkdir(pending)
-        except FileExistsError:
-            _take_over(pending, owner)
-        handle = -1
-        try:
-            handle = os.open(owner, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with _reserved(pending):
             if os.path.lexists(final):
                 raise FileExistsError
             file.publish(os.path.join(pending, name), create_only=True)
             tree.write_file(self._staging, os.path.join(pending, DOCUMENT), document)
-            os.unlink(owner)
-            os.rename(pending, final)
-            sync_folder(folder)
-        except BaseException:
-            shutil.rmtree(pending, ignore_errors=True)
-            raise
-        finally:
-            if handle >= 0:
-                os.close(handle)
+            os.unlink(os.path.join(pending, OWNER))
+            try:
+                os.rename(pending, final)
+            except OSError as error:
+                if error.errno != errno.ENOTEMPTY:
+                    raise
+                raise FileExistsError from None
+            with suppress(FileNotFoundError):  # it was there, and somebody deleted it with its folder
+                sync_folder(folder)
 
     async def delete(self, address: NamedAddress, version: int) -> None:
         """Remove a version; see ``Shelf.delete``."""
@@ -167,9 +163,11 @@ class KitFolder(tree.FolderShelf):
 
         def remove() -> None:
             # A version that is being removed must not be read half: it leaves its place first.
-            gone = os.path.join(os.path.dirname(folder), f".{version}.removed")
+            above, removed = os.path.dirname(folder), f".{version}.removed"
+            gone = os.path.join(above, f"{removed}-{secrets.token_hex(4)}")
             with disk_errors(f"artifact {address.name!a:.200} version {version}"):
-                shutil.rmtree(gone, ignore_errors=True)  # of somebody who was killed here
+                for left in [entry.path for entry in tree.entries(above) if entry.name.startswith(removed)]:
+                    shutil.rmtree(left, ignore_errors=True)  # of somebody who was killed here
                 try:
                     os.rename(folder, gone)
                 except FileNotFoundError:
@@ -180,25 +178,58 @@ class KitFolder(tree.FolderShelf):
         await in_thread(remove)
 
 
-def _take_over(pending: str, owner: str) -> None:
-    """Empty the folder of a writer of kmnb that was killed; its lock tells. What the kit left there stays reserved.
+@contextmanager
+def _reserved(pending: str) -> Iterator[None]:
+    """Hold a staging folder, and remove it where what is done in it fails.
+
+    That of a writer of kmnb that was killed is emptied and used; what the kit left there stays reserved.
 
     Raises:
         FileExistsError: Its writer lives, or is not one of kmnb.
     """
+    owner = os.path.join(pending, OWNER)
+    flags = os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_CREAT if _is_made(pending) else 0)
     try:
-        handle = tree.open_file(owner)
-    except OSError:
-        raise FileExistsError from None
+        handle = os.open(owner, flags, 0o666)
+    except OSError as error:
+        raise FileExistsError if error.errno in _NOT_OURS else error from None
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        for entry in tree.entries(pending):
-            if entry.name != OWNER:
-                os.unlink(entry.path)
-    except OSError:
-        raise FileExistsError from None
+        _lock(handle, owner)
+        try:
+            for entry in tree.entries(pending):
+                if entry.name != OWNER:
+                    os.unlink(entry.path)
+            yield
+        except BaseException:
+            shutil.rmtree(pending, ignore_errors=True)
+            raise
     finally:
         os.close(handle)
+
+
+def _is_made(folder: str) -> bool:
+    """Make a folder; tell whether it was not there. Deletions may take those above away in between."""
+    for _ in range(_RACES_MAX):
+        try:
+            make_folders(os.path.dirname(folder))
+            os.mkdir(folder)
+        except FileExistsError:
+            return False
+        except FileNotFoundError:
+            continue
+        return True
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
+
+
+def _lock(handle: int, path: str) -> None:
+    """Lock the file of a path; raises FileExistsError where somebody else did, or took it away meanwhile."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(handle), os.stat(path, follow_symlinks=False)):
+            return
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    raise FileExistsError
 
 
 def _uri(path: str) -> str:

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
 from kmnb.core.addresses import NamedAddress, Place
 from kmnb.core.metadata import Attribute
 from kmnb.core.peer_names import OWN_FOLDER, USER_SESSION, check_mesh_folder, last_part, normal_name
 from kmnb.errors import AlreadyExists
 from kmnb.storage._threads import in_thread
-from kmnb.storage.backends._file_disk import Staged, disk_errors
+from kmnb.storage.backends._file_disk import Staged, disk_errors, locked
 from kmnb.storage.layouts import _tree as tree
 from kmnb.storage.layouts._shelf import About, Slot, Told, Unplaced
 
@@ -101,8 +103,9 @@ class MeshFolder(tree.FolderShelf):
             with disk_errors(thing):
                 file = data if isinstance(data, Staged) else tree.staged(self._staging, data)
                 try:
-                    self._describe(path, document)
-                    _publish(file, path)
+                    with self._held(path):
+                        self._describe(path, document)
+                        _publish(file, path)
                 except FileExistsError:
                     raise AlreadyExists(thing, "the number is taken", "Take the next one.") from None
                 finally:
@@ -114,13 +117,13 @@ class MeshFolder(tree.FolderShelf):
         """Write what describes a version that is not there yet."""
         if os.path.lexists(path):
             raise FileExistsError
-        try:
-            tree.write_file(self._staging, f"{path}.meta", document)
-        except FileExistsError:
-            if os.path.lexists(path):
-                raise
-            # A writer, or a deletion, that was killed between the two files left it; it describes nothing.
-            tree.write_file(self._staging, f"{path}.meta", document, create_only=False)
+        # One that is there was left by a writer or a deletion that was killed between the two files.
+        tree.write_file(self._staging, f"{path}.meta", document, create_only=False)
+
+    def _held(self, path: str) -> AbstractContextManager[None]:
+        """Keep other writers of kmnb from the two files of a version, which would be mixed with theirs."""
+        name = f"version-{zlib.crc32(path.encode()) % 64:02d}"
+        return locked(os.path.join(os.path.dirname(self._staging), "locks", name), thing=f"version {path!a:.1000}")
 
     async def delete(self, address: NamedAddress, version: int) -> None:
         """Remove a version; see ``Shelf.delete``."""
@@ -128,8 +131,9 @@ class MeshFolder(tree.FolderShelf):
 
         def remove() -> None:
             with disk_errors(f"artifact {address.name!a:.200} version {version}"):
-                tree.remove_file(path)
-                tree.remove_file(f"{path}.meta")
+                with self._held(path):
+                    tree.remove_file(path)
+                    tree.remove_file(f"{path}.meta")
                 tree.prune(os.path.dirname(path), self._root)
 
         await in_thread(remove)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -175,8 +175,10 @@ class ObjectShelf:
                 await self._bucket.put(path, data, mode="create", attributes=kept, thing=thing)
         except AlreadyExists:
             # A request that was sent again after a lost answer meets its own first success.
-            if (await self._bucket.head(path, thing=thing)).attributes.get(MARK) != about.mark:
-                raise
+            with suppress(ArtifactNotFound):
+                if (await self._bucket.head(path, thing=thing)).attributes.get(MARK) == about.mark:
+                    return
+            raise
         except ArtifactNotFound:
             raise StoreUnavailable(thing, "the bucket does not exist", "Make the bucket, or check the URL") from None
 

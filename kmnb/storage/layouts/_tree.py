@@ -31,8 +31,8 @@ def moment_of(found: os.stat_result) -> datetime:
 
 
 def is_number(name: str) -> bool:
-    """Whether a name is that of a version."""
-    return name.isascii() and name.isdigit() and len(name) <= 18
+    """Whether a name is that of a version; ``007`` is none, since the peers look for 7 under its own name."""
+    return name.isascii() and name.isdigit() and len(name) <= 18 and str(int(name)) == name
 
 
 def entries(folder: str) -> Iterator[os.DirEntry[str]]:
@@ -85,6 +85,14 @@ def read_document(path: str) -> dict[str, Any] | None:
     finally:
         os.close(handle)
     return value if isinstance(value, dict) else None
+
+
+def append(file: Staged, block: bytes | memoryview, key: str) -> None:
+    """Write to a staged file of an artifact; it is made first."""
+    with disk.disk_errors(f"artifact {key!a:.1000}"):
+        if not file.is_open:
+            file.open()
+        file.write(block)
 
 
 def staged(staging: str, data: bytes) -> Staged:
