@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+import kmnb
+from kmnb.core.receipt import Receipt, digest_of
 from tests.children import Answer, python
 from tests.source import ROOT
 
@@ -89,6 +91,52 @@ def test_an_output_of_a_tutorial_holds_the_digest_of_every_sample_that_it_uses(n
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         assert digest in outputs, path.name
         assert digest not in source
+
+
+PROVING = [path for path in NOTEBOOKS if '"receipt": {' in path.read_text("utf-8")]
+
+
+def test_several_tutorials_carry_receipts() -> None:
+    assert len(PROVING) >= 3
+
+
+@pytest.mark.parametrize("notebook", PROVING, ids=name)
+def test_the_receipts_of_a_tutorial_prove_what_its_cells_show(notebook: Path) -> None:
+    """Programs and shown texts are compared by nbval when they run; metadata, where receipts travel, is not."""
+    digests = {digest_of(path.read_bytes()): path for path in SAMPLES}
+    for cell in json.loads(notebook.read_text("utf-8"))["cells"]:
+        for output in cell.get("outputs", ()):
+            receipt = output.get("metadata", {}).get("kmnb", {}).get("receipt")
+            shown = "".join(output.get("data", {}).get("text/plain", ()))
+            if receipt is not None and "op" in receipt:
+                _check_sip(receipt, digests)
+            elif receipt is not None:
+                _check_run(Receipt.from_value(receipt), "".join(cell["source"]), shown, digests)
+
+
+def _check_sip(receipt: dict[str, Any], digests: dict[str, Path]) -> None:
+    kmnb.contract.check("", [receipt])  # raises for one that was changed
+    sample = digests.get(receipt["artifactDigest"])
+    if sample is None:
+        return  # what a program of the tutorial wrote
+    with kmnb.connect("memory://") as ws:
+        again = getattr(ws.put(sample, tool="sample"), receipt["op"])(**receipt["parameters"]).receipt
+    own = {"key", "digest"}
+    assert {name: value for name, value in json.loads(json.dumps(again)).items() if name not in own} == {
+        name: value for name, value in receipt.items() if name not in own
+    }
+
+
+def _check_run(receipt: Receipt, source: str, shown: str, digests: dict[str, Path]) -> None:
+    assert receipt.program_digest == digest_of(source.partition("\n")[2] + "\n")  # as IPython gives it
+    assert [one["size"] for one in receipt.artifacts] == [
+        digests[one["digest"]].stat().st_size for one in receipt.artifacts
+    ]
+    head, program, *printed = shown.split("\n")
+    assert head == f"ok · exit code {receipt.exit_code}"
+    assert program.startswith(f"program {receipt.program_digest[:19]}")
+    printed = [line for line in printed if not line.startswith("stored: ")]
+    assert receipt.stdout_digest == digest_of("".join(f"{line}\n" for line in printed if line))
 
 
 def _compared(output: dict[str, Any]) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 from kmnb.core.bounds import KIB
 from kmnb.errors import BadRequest, NotSupported, clip
+from kmnb.ops.frames import unique_names
 
 PARQUET_TYPE, CSV_TYPE = "application/vnd.apache.parquet", "text/csv"
 PAGE_BYTES, DICTIONARY_BYTES = 64 * KIB, 32 * KIB
@@ -52,7 +53,7 @@ def write_table(data: Any, *, media_type: str | None, filename: str = "") -> tup
         raise NotSupported(kind, "is written with pyarrow, which is not installed", "Install kmnb[arrow].") from None
     out = BytesIO()
     try:
-        table = pyarrow.table(data)
+        table = pyarrow.table(_whole_frame(data))
         if is_csv:
             fields = [field.with_type(_plain(pyarrow, field.type)) for field in table.schema]
             pyarrow.csv.write_csv(table.cast(pyarrow.schema(fields)), out)
@@ -67,6 +68,21 @@ def write_table(data: Any, *, media_type: str | None, filename: str = "") -> tup
             step = "A single column is no table: make it one with to_frame()."
         raise BadRequest(kind, f"cannot be written: {clip(str(error), 300)}", step) from error
     return out.getvalue(), CSV_TYPE if is_csv else PARQUET_TYPE
+
+
+def _whole_frame(data: Any) -> Any:
+    """Make columns of the index of a pandas frame, as ``reset_index()`` does; row numbers are none.
+
+    Whole numbers without a name are row numbers: which of them pandas keeps as a range depends on the rows that a
+    condition chose, and the columns must not. Names of several levels become one; of equal ones the last keeps it.
+    """
+    if not hasattr(data, "reset_index") or not hasattr(data, "columns"):
+        return data
+    index = data.index
+    is_row_number = index.nlevels == 1 and index.name is None and getattr(index.dtype, "kind", "O") in "iu"
+    data = data.reset_index(drop=is_row_number, allow_duplicates=True)
+    names = [name if isinstance(name, tuple) else (name,) for name in data.columns]
+    return data.set_axis(unique_names(["_".join(str(part) for part in name if part != "") for name in names]), axis=1)
 
 
 def _plain(pyarrow: Any, kind: Any) -> Any:

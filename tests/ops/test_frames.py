@@ -276,3 +276,29 @@ def test_what_is_inferred_loses_no_digits_and_guesses_no_days(ws: Any, texts: li
     assert [
         None if value is pandas.NaT or value is pandas.NA else value for value in art.to_pandas(infer=True)["v"]
     ] == (expected)
+
+
+FRAME = pandas.DataFrame({"ns": ["a", "b", "a"], "n": [1, 2, 3]})
+INDEXED: dict[str, tuple[pandas.DataFrame, list[str]]] = {
+    "row numbers": (FRAME, ["ns", "n"]),
+    "some of them": (FRAME[FRAME.n > 1], ["ns", "n"]),
+    "in another order": (FRAME.sort_values("ns"), ["ns", "n"]),
+    "none": (FRAME[FRAME.n > 9], ["ns", "n"]),
+    "named": (FRAME.set_index("ns"), ["ns", "n"]),
+    "named as a column": (FRAME.set_index("ns", drop=False), ["ns.1", "ns", "n"]),
+    "two levels": (FRAME.groupby(["ns", "n"]).size().to_frame("size"), ["ns", "n", "size"]),
+    "named numbers": (FRAME.rename_axis("row"), ["row", "ns", "n"]),
+    "words": (FRAME.agg({"n": ["min", "max"]}), ["index", "n"]),
+    "names of two levels": (FRAME.groupby("ns").agg({"n": ["min", "max"]}), ["ns", "n_min", "n_max"]),
+    "days": (FRAME.set_index(pandas.date_range("2026-01-01", periods=3)), ["index", "ns", "n"]),
+}
+
+
+@pytest.mark.parametrize("case", INDEXED)
+def test_the_index_of_a_frame_is_stored_as_columns(ws: Any, case: str) -> None:
+    frame, names = INDEXED[case]
+    before = frame.copy()
+    art, text = ws.put(frame, tool="indexed"), ws.put(frame, tool="indexed", media_type="text/csv")
+    assert [*art.to_pandas().columns] == names == [*text.to_pandas().columns]
+    assert len(art.to_pandas()) == len(text.to_pandas()) == len(frame)
+    pandas.testing.assert_frame_equal(frame, before)
