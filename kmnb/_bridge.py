@@ -31,7 +31,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 GRACE_SECONDS = 0.2
 """How long a cancelled task may clean up before the caller gets control back."""
-
 HEARTBEAT_SECONDS = 0.1
 """How often a foreign loop is woken while it waits for a bridged call."""
 
@@ -65,7 +64,7 @@ class _Runner:
 
 
 async def _wind_down() -> None:
-    for close in reversed(_closers):
+    for close in reversed(list(_closers)):
         with contextlib.suppress(Exception):
             await asyncio.wait_for(close(), 1)
     _closers.clear()
@@ -80,7 +79,7 @@ patience: Callable[[concurrent.futures.Future[Any]], None] | None = None
 """A front end may set it: it waits for a blocking call and may show how far that has come."""
 _lock = threading.Lock()
 _runner: _Runner | None = None
-_closers: list[Callable[[], Awaitable[None]]] = []
+_closers: dict[Callable[[], Awaitable[None]], None] = {}
 
 
 def _current() -> _Runner:
@@ -105,25 +104,17 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def on_exit(close: Callable[[], Awaitable[None]]) -> Callable[[], None]:
-    """Have a coroutine function awaited on kmnb's loop when the interpreter ends.
-
-    Args:
-        close: Called without arguments, at most one second.
+    """Have a coroutine function awaited on kmnb's loop when the interpreter ends, at most one second.
 
     Returns:
         A function that takes the registration back.
     """
-    _closers.append(close)
-
-    def forget() -> None:
-        with contextlib.suppress(ValueError):
-            _closers.remove(close)
-
-    return forget
+    _closers[close] = None
+    return lambda: _closers.pop(close, None)
 
 
 class _Job:
-    """A coroutine under way on kmnb's loop."""
+    """A coroutine for kmnb's loop; making it is apart from its beginning, whose interrupt has something to cancel."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
         runner = _current()
@@ -133,7 +124,10 @@ class _Job:
         self.loop, self.coroutine = runner.loop, coroutine
         self.task: asyncio.Task[Any] | None = None
         self.outcome: concurrent.futures.Future[Any] = concurrent.futures.Future()
+
+    def begin(self) -> concurrent.futures.Future[Any]:
         self.loop.call_soon_threadsafe(self._start, contextvars.copy_context())
+        return self.outcome
 
     def _start(self, context: contextvars.Context) -> None:
         self.task = self.loop.create_task(self.coroutine, context=context)
@@ -148,7 +142,14 @@ class _Job:
             self.outcome.set_result(task.result())
 
     def cancel(self) -> None:
-        self.loop.call_soon_threadsafe(lambda: self.task.cancel() if self.task is not None else None)
+        self.loop.call_soon_threadsafe(self._cancel)
+
+    def _cancel(self) -> None:
+        if self.task is not None:
+            self.task.cancel()
+        else:
+            self.coroutine.close()
+            self.outcome.cancel()
 
 
 def run(coroutine: Coroutine[Any, Any, T], wait: Callable[[concurrent.futures.Future[Any]], None] | None = None) -> T:
@@ -166,7 +167,7 @@ def run(coroutine: Coroutine[Any, Any, T], wait: Callable[[concurrent.futures.Fu
     """
     job = _Job(coroutine)
     try:
-        (wait or patience or id)(job.outcome)
+        (wait or patience or id)(job.begin())
         return job.outcome.result()  # type: ignore[no-any-return]
     except BaseException as error:
         if not job.outcome.done():
@@ -180,7 +181,7 @@ def run(coroutine: Coroutine[Any, Any, T], wait: Callable[[concurrent.futures.Fu
 
 def start(coroutine: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
     """Begin a coroutine on kmnb's loop without waiting for it; the future cannot be cancelled."""
-    return _Job(coroutine).outcome
+    return _Job(coroutine).begin()
 
 
 def call_soon(callback: Callable[[], object]) -> None:
@@ -196,6 +197,7 @@ async def bridge(coroutine: Coroutine[Any, Any, T]) -> T:
     job = _Job(coroutine)
     waiter = asyncio.wrap_future(job.outcome)
     try:
+        job.begin()
         while not waiter.done():
             await asyncio.wait({waiter}, timeout=HEARTBEAT_SECONDS)
         return waiter.result()  # type: ignore[no-any-return]
@@ -209,11 +211,7 @@ async def bridge(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def iterate(source: AsyncIterator[T]) -> Generator[T, None, None]:
-    """Walk an async iterator from blocking code, one item at a time; it is closed when the walk ends, also early.
-
-    Raises:
-        StoreError: The walk was begun before a fork, and this is the child; the parent's goes on.
-    """
+    """Walk an async iterator from blocking code; it is closed when the walk ends. In a forked child: StoreError."""
     walk = Walk(source)
     try:
         while True:

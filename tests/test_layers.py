@@ -8,7 +8,7 @@ import pytest
 
 from tests.source import Import, Source, imports, sources
 
-LEAVES = {"errors", "_plugins", "_bridge"}
+LEAVES = {"errors", "_plugins", "_bridge", "_cell_errors"}
 ROW = {
     "errors": {"_cell_errors"},
     "_cell_errors": {"core"},

@@ -47,8 +47,7 @@ def _value(operation: Operation, param: Param, value: Any) -> Any:
     thing = f"{operation.name}: {param.name}"
     value = _KINDS[param.kind](thing, value)
     if param.choices and value not in param.choices:
-        near = difflib.get_close_matches(str(value), param.choices, n=3)
-        raise BadRequest(thing, f"{_shown(value)} is not a choice", f"Use {' or '.join(near or param.choices)}.")
+        raise BadRequest(thing, f"{_shown(value)} is not a choice", f"Use {' or '.join(param.choices)}.")
     if param.minimum is not None and isinstance(value, int | float) and value < param.minimum:
         if param.below == "default":
             return param.default

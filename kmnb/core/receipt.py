@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from kmnb.core.numbers import Number, find_numbers
 from kmnb.core.shown import Shown
-from kmnb.errors import BadRequest, said
+from kmnb.errors import BadRequest, clip, said
 
 if TYPE_CHECKING:
     from kmnb.core.display import Card
@@ -147,15 +147,18 @@ class Receipt(Shown):
         """Read a receipt from itself, a dict, or JSON text; unknown fields are an error, since the digest covers all.
 
         Args:
-            value: A receipt of a run in any of these forms.
+            value: A receipt of a run in any of these forms, or the Outcome that has it.
 
         Raises:
             BadRequest: It is no receipt of a run, or it was changed after it was made.
         """
         try:
-            receipt = value if isinstance(value, cls) else cls._read(value)
+            given = getattr(value, "receipt", value)
+            receipt = given if isinstance(given, cls) else cls._read(given)
             wrong = _misshapen(receipt)
             genuine = wrong is None and receipt.genuine
+        except BadRequest:
+            raise
         except (TypeError, ValueError, RecursionError, AttributeError) as error:
             raise BadRequest("this receipt", f"cannot be read ({said(error)})", _STEP) from error
         if wrong is not None:
@@ -166,7 +169,15 @@ class Receipt(Shown):
 
     @classmethod
     def _read(cls, value: Any) -> Receipt:
-        facts = dict(json.loads(value) if isinstance(value, str | bytes) else value)
+        found = json.loads(value) if isinstance(value, str | bytes) else value
+        if not isinstance(found, Mapping):
+            raise BadRequest("this receipt", f"is none but of type {type(found).__name__}", _STEP)
+        if "op" in found:
+            told = "is of an answer and not of a run"
+            raise BadRequest("this receipt", told, "Ask the artifact again, and compare.")
+        facts = dict(found)
+        if unknown := [name for name in facts if name not in {one.name for one in fields(cls)}]:
+            raise BadRequest("this receipt", f"has a field {clip(ascii(unknown[0]), 80)} that no receipt has", _STEP)
         for name in ("artifacts", "unopened", "missing"):
             facts[name] = tuple(facts.get(name, ()))
         facts["numbers"] = read_numbers(facts.get("numbers", ()))

@@ -79,7 +79,12 @@ class Line:
         takes = {param.name for param in operation.params if param.kind == "json"} | {*_REFERENCES, "source"}
         given = {name: self._object(name, value, takes) for name, value in arguments.items()}
         source = given.get("source")
-        return given | {"source": Path(source)} if isinstance(source, str) and source not in self._data else given
+        if not isinstance(source, str) or source in self._data:
+            return given
+        if source in self._namespace and not Path(source).exists():
+            told = "is the path of a file here, and there is none"
+            raise BadRequest(source, told, f"Write {{{{{source}}}}} for the variable.")
+        return given | {"source": Path(source)}
 
     def _object(self, name: str, value: Any, takes: Set[str]) -> Any:
         if isinstance(value, list):

@@ -25,6 +25,20 @@ from kmnb.ops.sip import sip_names, sip_operation
 __all__ = ["Command", "commands", "defaults", "find_command", "listing_of"]
 
 
+_IN_PYTHON = {
+    "list": "ls",
+    "delete": "rm",
+    "remove": "forget",
+    "download": "get",
+    "sweep": "gc",
+    "open_thread": "open",
+    "close_thread": "close",
+    "close_session": "end-session",
+    "run_cell": "run",
+}
+"""Methods of workspaces and handles that are commands under another name."""
+
+
 class _Commands(Mapping[str, Command]):
     """The declared commands, and one for each installed sip, which is loaded when it is asked for."""
 
@@ -77,6 +91,7 @@ def find_command(name: str) -> Command:
     known = commands()
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(name, known, n=2)
+    own = _IN_PYTHON.get(name.replace("-", "_").removesuffix("_async"))
+    near = [own] if own else difflib.get_close_matches(name, known, n=2)
     step = f"Did you mean {' or '.join(near)}?" if near else f"Known: {', '.join(sorted(known))}."
     raise UnknownPlugin(f"command {name[:100]!r}", "there is none", step)

@@ -126,6 +126,9 @@ class Events:
         self._queue: asyncio.Queue[Event] = asyncio.Queue(WAITING_MAX)
         self._pump: asyncio.Task[None] | None = None
 
+    def __repr__(self) -> str:
+        return "<events(): each as it happens, without end; close() stops following>"
+
     async def _open(self) -> Self:
         if self._context.backend.bus is None:
             _followers.setdefault(_home(self._context), []).append(self._queue)

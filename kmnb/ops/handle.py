@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kmnb import _plugins
 from kmnb._bridge import as_whole, blocking, bridge, bridged, run
+from kmnb._cell_errors import shorten
 from kmnb.core.bounds import KEY_MAX_BYTES
 from kmnb.core.cards import artifact_card
 from kmnb.core.display import bundle, count_text, flat, joined, size_text
@@ -17,6 +18,7 @@ from kmnb.ops._handle_facts import HandleFacts
 from kmnb.ops._handle_frames import FrameMethods
 from kmnb.ops._handle_reading import ReadMethods
 from kmnb.ops._handle_sips import SipMethods
+from kmnb.ops._standing import Standing
 from kmnb.ops.sip import Source, run_sip, sip_names
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ class HandleHooks(Protocol):
 
 
 @as_whole
-class Artifact(HandleFacts, SipMethods, ReadMethods, FrameMethods):
+class Artifact(Standing, HandleFacts, SipMethods, ReadMethods, FrameMethods):
     """One artifact: what is known of it, bounded reads, and the way to its bytes.
 
     Properties and every way of showing it do no I/O; unknown facts are None. Methods that do I/O have a twin with the
@@ -186,7 +188,10 @@ class Artifact(HandleFacts, SipMethods, ReadMethods, FrameMethods):
     def __getattr__(self, name: str) -> Callable[..., Any]:
         bare = name.removesuffix("_async")
         if name.startswith("_") or bare not in sip_names():
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            told = f"{type(self).__name__!r} object has no attribute {name!r}"
+            error = AttributeError(told, name=name, obj=self)  # Python offers near names
+            shorten(error)
+            raise error
 
         def method(*values: Any, **arguments: Any) -> Any:
             asked = self._sip(bare, **_named(bare, values, arguments))

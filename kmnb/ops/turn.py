@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from kmnb._bridge import bridge, run
+from kmnb.core.display import count_text
 from kmnb.core.envelope import Envelope
 from kmnb.core.references import find_markers, read_message
 from kmnb.errors import BadRequest
@@ -41,6 +42,10 @@ class Turn:
         self._folder: str | None = None
         self._manifest: Manifest | None = None
         self._artifacts: tuple[Artifact, ...] = ()
+
+    def __repr__(self) -> str:
+        told = "not open" if self._manifest is None else f"open, {count_text(len(self._artifacts), 'artifacts')}"
+        return f"<turn: {told}>"
 
     @property
     def artifacts(self) -> tuple[Artifact, ...]:

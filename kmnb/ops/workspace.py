@@ -17,12 +17,13 @@ from kmnb.ops._face_project import ProjectFace
 from kmnb.ops._face_store import StoreFace
 from kmnb.ops._face_threads import ThreadFace
 from kmnb.ops._hooks import Hooks
+from kmnb.ops._standing import Standing
 from kmnb.ops.background import end_with, start_background
 from kmnb.ops.context import Context
 
 
 @as_whole
-class Workspace(StoreFace, NamedFace, ThreadFace, BusFace, ComputeFace, ProjectFace):
+class Workspace(Standing, StoreFace, NamedFace, ThreadFace, BusFace, ComputeFace, ProjectFace):
     """Artifacts of one store, seen from one namespace, crew, thread and agent. Made by :func:`kmnb.connect`.
 
     Every verb that touches the store blocks and has a twin with ``_async`` that is safe to await on any loop.

@@ -45,3 +45,32 @@ def test_a_refused_filter_is_forgotten(page, run_cells):
     shown.get_by_role("grid").locator("td").first.focus()
     page.keyboard.press("PageDown")
     expect(shown.get_by_role("grid").locator("td").first).to_have_text(str(3 + 7 * 20))
+
+
+def test_the_table_is_one_stop_of_tab_and_arrows_reach_its_heads(page, run_cells):
+    run_cells(f"ws.get({KEY!r}).preview_widget()")
+    shown = page.get_by_role("region", name=f"Preview of {KEY}")
+    grid, status = shown.get_by_role("grid"), shown.get_by_role("status")
+    expect(status).to_have_text("rows 1–20 of 5,000")
+    stops = grid.locator("[tabindex='0'], button:not([tabindex])")
+    expect(stops).to_have_count(1)
+    grid.locator("td").first.focus()
+    for key in ("ArrowUp", "ArrowUp", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(shown.get_by_role("button", name="Sort by name")).to_be_focused()
+    expect(stops).to_have_count(1)
+    for sorted, first in (("ascending", "0"), ("descending", "6")):
+        page.keyboard.press("Enter")
+        expect(grid.locator(f"th[aria-sort={sorted}]")).to_have_count(1)
+        expect(grid.locator("td").first).to_have_text(first)
+        expect(shown.get_by_role("button", name="Sort by name")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(grid.locator("td:focus")).to_have_text("name-6")
+    page.keyboard.press("s")
+    expect(grid.locator("th[aria-sort=descending]")).to_have_count(0)
+    expect(grid.locator("td:focus")).to_have_text("name-0")
+    shown.get_by_role("combobox", name="Column").select_option("name")
+    shown.get_by_role("textbox", name="Value").fill("nobody")
+    shown.get_by_role("button", name="Add filter").click()
+    expect(status).to_have_text("no rows")
+    expect(stops).to_have_count(1)

@@ -60,6 +60,7 @@ def test_our_own_frames_are_left_out(shell: Any, shown: Any, cell: str, loaded: 
     ("ws.put('x')", "TypeError: Workspace.put() missing 1 required keyword-only argument: 'tool'"),
     ("await ws.put_async('x')", "TypeError: Workspace.put() missing 1 required keyword-only argument: 'tool'"),
     ("list(ws.list(zzz=1))", "TypeError: Workspace.list() got an unexpected keyword argument 'zzz'"),
+    ("ws.put('x', tool='t').heda", "AttributeError: 'Artifact' object has no attribute 'heda'"),
     ("ws.put(stopped(), tool='t')", "KeyboardInterrupt:"),
     ("await ws.put_async(stopped(asyncio.current_task()), tool='t')", "CancelledError:"),
 ])  # fmt: skip

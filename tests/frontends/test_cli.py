@@ -70,6 +70,8 @@ def test_get_copies_the_bytes(run, stored, tmp_path):
         (["head", KEY, "--linse", "3"], 2, "Did you mean --lines"),
         (["head"], 2, "ref: is missing"),
         (["haed"], 2, "Did you mean head"),
+        (["close-thread", "t"], 2, "Did you mean close?"),
+        (["project", KEY, "--mode", "embd"], 2, "Use ignore or reference or embed."),
         (["put", "/nowhere/x", "--tool", "t"], 2, "no such file"),
         (["grep", KEY, "("], 2, "bad-expression"),
         (["ls", "--url", "memory://x"], 5, "cannot be seen from outside"),

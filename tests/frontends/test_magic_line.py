@@ -79,6 +79,8 @@ def test_a_source_is_data_where_it_is_a_variable_and_else_a_file():
     line = Line("put {{text}} --tool t", {"text": "abc"}, "%artifact")
     assert line.restore({"source": "abc"}, TAKES) == {"source": "abc"}
     assert line.restore({"source": "a.txt"}, TAKES) == {"source": Path("a.txt")}
+    with pytest.raises(BadRequest, match=r"Write \{\{text\}\}"):
+        line.restore({"source": "text"}, TAKES)
 
 
 def test_a_bare_name_of_a_variable_stands_for_an_artifact_only_where_one_is_meant():

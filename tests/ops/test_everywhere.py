@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 import kmnb
+from kmnb import _bridge
 from kmnb.errors import KmnbError
 from kmnb.ops.workspace import Workspace
 from tests.children import python
@@ -125,3 +127,20 @@ def test_settings_tell_where_each_value_comes_from(names: dict[str, Any], monkey
     assert origins["thread"] == ("from-config", "call (config)")
     assert origins["session"] == ("from-config", "default")
     assert origins["app"] == ("n", "default")
+
+
+@pytest.mark.parametrize("is_handed_over", [True, False])
+def test_an_interrupt_while_a_call_begins_leaves_nothing_running(
+    is_handed_over: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def begin(job: Any) -> Any:
+        if is_handed_over:
+            begun(job)
+        raise KeyboardInterrupt
+
+    begun = _bridge._Job.begin
+    monkeypatch.setattr(_bridge._Job, "begin", begin)
+    coroutine = asyncio.sleep(60)
+    with pytest.raises(KeyboardInterrupt):
+        _bridge.run(coroutine)
+    assert inspect.getcoroutinestate(coroutine) == inspect.CORO_CLOSED

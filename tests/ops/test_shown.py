@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 
 import kmnb
@@ -9,6 +12,7 @@ from kmnb import contract
 from kmnb.core.display import MARKUP_MAX_BYTES, PLAIN_MAX_LINES
 from kmnb.core.receipt import Receipt
 from kmnb.core.shown import Shown
+from kmnb.errors import BadRequest
 from kmnb.ops.verifying import Verification
 
 HOSTILE = "\x1b[31m<script>alert(1)</script>\u202e"
@@ -51,3 +55,34 @@ def test_a_name_in_the_place_of_a_key_is_told_how_it_is_opened() -> None:
         for reference, step in (("report.csv", r"load\(\) opens it"), ("a/b", "Ask its producer")):
             with pytest.raises(kmnb.errors.ArtifactNotFound, match=step):
                 ws.get(reference)
+
+
+def test_what_is_walked_or_entered_shows_no_address_in_memory() -> None:
+    with kmnb.connect("memory://") as ws, ws.events() as events:
+        turn = ws.turn([ws.put("x", tool="t")])
+        assert repr(turn) == "<turn: not open>"
+        with turn:
+            assert repr(turn) == "<turn: open, 1 artifact>"
+        assert " at 0x" not in repr(events)
+
+
+def test_what_stands_on_a_store_is_its_own_copy_and_stays_in_its_process() -> None:
+    with kmnb.connect("memory://") as ws:
+        art = ws.put("x", tool="t")
+        for thing in (ws, art):
+            assert copy.copy(thing) is thing
+            assert copy.deepcopy([thing])[0] is thing
+            with pytest.raises(BadRequest, match="open that in the other process"):
+                pickle.dumps(thing)
+
+
+def test_an_outcome_stands_for_its_receipt_and_what_is_none_is_told_without_our_names() -> None:
+    with kmnb.connect("memory://") as ws:
+        outcome = ws.run("print(1)", artifacts=[])
+        assert ws.verify(outcome).status == "verified"
+        answer = ws.put("x", tool="t").head(1)
+        for given in (answer, answer.receipt, {"a": 1}, None, 5, "[1]", "x"):
+            with pytest.raises(BadRequest) as told:
+                ws.verify(given)
+            assert "__init__" not in str(told.value)
+            assert "object" not in str(told.value)

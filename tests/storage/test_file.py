@@ -420,3 +420,9 @@ def test_a_store_below_a_very_long_path_says_so(tmp_path: Path) -> None:
         with pytest.raises((BadRequest, StoreDenied), match="too long"):
             store.put("É" * 512, b"1")
         assert [info.key for info in store.list()] == ["short"]
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no file system of the kernel here")
+def test_a_folder_that_cannot_be_made_is_denied() -> None:
+    with pytest.raises(StoreDenied, match="no folder can be made there"):
+        open_store("file:///proc/kmnb/store")

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from kmnb.core.metadata import Capability, ObjectInfo
-from kmnb.errors import ArtifactNotFound, DigestMismatch, StoreUnavailable
+from kmnb.errors import ArtifactNotFound, DigestMismatch, StoreDenied, StoreUnavailable
 from kmnb.storage._attributes import final_attributes
 from kmnb.storage._callers import tell
 from kmnb.storage._keys import check_key, check_prefix
@@ -230,8 +230,11 @@ def _open(path: str, *, private: bool) -> FileBackend:
     root = os.path.abspath(path)
     if os.path.exists(root) and not os.path.isdir(root):
         raise StoreUnavailable(f"store file://{root}", "it is not a folder", "Name a folder, or one to be made")
-    with disk.disk_errors(f"store file://{root}"):
-        return FileBackend(root, private=private)
+    try:
+        with disk.disk_errors(f"store file://{root}"):
+            return FileBackend(root, private=private)
+    except ArtifactNotFound:  # file systems of the kernel say so
+        raise StoreDenied(f"store file://{root}", "no folder can be made there", "Name another folder") from None
 
 
 BACKEND = _Plugin()

@@ -1,4 +1,4 @@
-// The table: a window of rows and of columns, a cell that has the focus, and the keys that move it.
+// The table: a window of rows and of columns, a cell that has the focus, and the keys that move it. It is one stop of Tab.
 
 import { clamp, h, number } from "./dom.js";
 import { Filters } from "./filters.js";
@@ -7,6 +7,7 @@ import { Pager } from "./pager.js";
 
 const ROWS = 20;
 const COLUMNS = 12;
+const HEAD = -1; // the row of the column heads, above those of the window
 const NUMBERS = ["integer", "number"];
 
 export class Grid {
@@ -28,8 +29,8 @@ export class Grid {
   }
 
   // Begin anew: the filters or the order changed.
-  again() {
-    Object.assign(this, { row: 0 });
+  again(row = 0) {
+    Object.assign(this, { row });
     return this.pager.reset();
   }
 
@@ -63,6 +64,7 @@ export class Grid {
 
   take({ columns, rows, numbers, total, searched, code, cut }) {
     if (columns.length) this.columns = columns;
+    this.row = Math.min(this.row, rows.length - 1); // without rows the heads can be reached
     Object.assign(this, { rows, numbers, code, cut, shown: { order: this.order, filters: [...this.filters.list] } });
     this.filters.columns(this.columns);
     this.pager.told(total);
@@ -77,12 +79,12 @@ export class Grid {
     if (!reply?.answer) return;
     this.facts = new Map(reply.answer.columns.map((one) => [one.name, one]));
     this.sample = reply.answer.sample ? reply.answer.looked_at : null;
-    const focused = this.table.contains(document.activeElement) && document.activeElement.tagName === "TD";
     this.paint();
-    if (focused) this.cell()?.focus();
   }
 
+  // What had the focus is made anew, and has it again.
   paint() {
+    const focused = this.table.contains(document.activeElement);
     const shown = this.columns.slice(this.left, this.left + COLUMNS);
     this.table.setAttribute("aria-rowcount", this.pager.total === null ? -1 : this.pager.total + 1);
     this.table.setAttribute("aria-colcount", this.columns.length + 1);
@@ -92,21 +94,23 @@ export class Grid {
     const hidden = this.columns.length - shown.length;
     const note = hidden > 0 ? h("caption", {}, `columns ${this.left + 1}–${this.left + shown.length} of ${this.columns.length}`) : null;
     this.table.replaceChildren(...[note, h("thead", {}, h("tr", { "aria-rowindex": 1 }, corner, ...heads)), h("tbody", {}, ...body)].filter(Boolean));
+    if (focused) this.cell()?.focus({ preventScroll: true });
   }
 
   head(name, at) {
     const mine = this.order?.column === name;
     const sorted = mine ? (this.order.descending ? "descending" : "ascending") : "none";
-    return columnHead({ name, facts: this.facts.get(name), sorted, index: at + 2, sort: () => this.sort(name) });
+    const active = this.row === HEAD && at === this.column;
+    const touch = () => this.touch(HEAD, at);
+    return columnHead({ name, facts: this.facts.get(name), sorted, index: at + 2, active, touch, sort: () => this.sort(name) });
   }
 
   // Up, down, as it stands.
-  async sort(name) {
+  sort(name, row = HEAD) {
     const mine = this.order?.column === name;
     this.order = !mine ? { column: name, descending: false } : this.order.descending ? null : { column: name, descending: true };
-    await this.again();
-    const at = this.columns.indexOf(name) - this.left + 1;
-    this.table.tHead?.rows[0]?.cells[at]?.querySelector("button")?.focus();
+    this.column = this.columns.indexOf(name);
+    return this.again(row);
   }
 
   line(cells, place, count) {
@@ -133,26 +137,29 @@ export class Grid {
   }
 
   cell() {
-    return this.table.tBodies[0]?.rows[this.row]?.cells[this.column - this.left + 1];
+    const at = this.column - this.left + 1;
+    if (this.row === HEAD) return this.table.tHead?.rows[0]?.cells[at]?.querySelector("button");
+    return this.table.tBodies[0]?.rows[this.row]?.cells[at];
   }
 
   key(event) {
-    if (event.target.tagName !== "TD") return;
-    const page = this.pager.size;
-    const here = this.pager.start + this.row;
+    if (!event.target.matches("td, .kmnb-sort")) return;
+    const { size: page, start } = this.pager;
+    const inHead = this.row === HEAD;
+    const here = inHead ? HEAD : start + this.row;
     const last = this.columns.length - 1;
     const end = this.pager.total === null ? here : this.pager.total - 1;
     const control = event.ctrlKey || event.metaKey;
     const targets = {
-      ArrowDown: [here + 1, this.column], ArrowUp: [here - 1, this.column],
+      ArrowDown: [inHead ? start : here + 1, this.column], ArrowUp: [here - 1, this.column],
       ArrowRight: [here, this.column + 1], ArrowLeft: [here, this.column - 1],
-      PageDown: [here + page, this.column, page], PageUp: [here - page, this.column, -page],
+      PageDown: [Math.max(here, start) + page, this.column, page], PageUp: [Math.max(here - page, 0), this.column, -page],
       Home: [control ? 0 : here, 0], End: [control ? end : here, last],
     };
-    if (event.key === "s" && !control) this.sort(this.columns[this.column]).then(() => this.cell()?.focus());
+    if (event.key === "s" && !control) this.sort(this.columns[this.column], Math.min(this.row, 0));
     else if (targets[event.key]) {
       const [row, column, pages] = targets[event.key];
-      this.move(clamp(row, 0, this.pager.total === null ? Infinity : end), clamp(column, 0, last), pages);
+      this.move(clamp(row, HEAD, this.pager.total === null ? Infinity : end), clamp(column, 0, last), pages);
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -163,9 +170,10 @@ export class Grid {
     this.left = clamp(this.left, column - COLUMNS + 1, column);
     const { start, size } = this.pager;
     if (pages) await this.pager.go(start + pages);
-    else if (row < start) await this.pager.go(row === start - 1 ? row : row - size + 1);
+    else if (row !== HEAD && row < start) await this.pager.go(row === start - 1 ? row : row - size + 1);
     else if (row >= start + size) await this.pager.go(row === start + size ? start + 1 : row);
-    Object.assign(this, { row: clamp(row - this.pager.start, 0, this.rows.length - 1), column });
+    const isHead = row === HEAD || !this.rows.length;
+    Object.assign(this, { row: isHead ? HEAD : clamp(row - this.pager.start, 0, this.rows.length - 1), column });
     this.paint();
     this.cell()?.focus();
   }

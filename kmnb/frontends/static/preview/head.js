@@ -6,9 +6,10 @@ const WIDTH = 80;
 const HEIGHT = 18;
 const ARROWS = { ascending: " ▲", descending: " ▼", none: "" };
 
-export function columnHead({ name, facts, sorted, index, sort }) {
+export function columnHead({ name, facts, sorted, index, active, touch, sort }) {
   const label = `Sort by ${name}`;
-  const title = h("button", { type: "button", class: "kmnb-sort", "aria-label": label, onclick: sort }, name, ARROWS[sorted]);
+  const properties = { type: "button", class: "kmnb-sort", "aria-label": label, tabindex: active ? 0 : -1 };
+  const title = h("button", { ...properties, onclick: sort, onfocus: touch }, name, ARROWS[sorted]);
   return h(
     "th",
     { scope: "col", "aria-colindex": index, "aria-sort": sorted },
