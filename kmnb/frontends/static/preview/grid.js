@@ -7,7 +7,8 @@ import { Pager } from "./pager.js";
 
 const ROWS = 20;
 const COLUMNS = 12;
-const HEAD = -1; // the row of the column heads, above those of the window
+// The row of the column heads, above those of the window.
+const HEAD = -1;
 const NUMBERS = ["integer", "number"];
 
 export class Grid {
@@ -64,7 +65,8 @@ export class Grid {
 
   take({ columns, rows, numbers, total, searched, code, cut }) {
     if (columns.length) this.columns = columns;
-    this.row = Math.min(this.row, rows.length - 1); // without rows the heads can be reached
+    // Without rows the heads can be reached.
+    this.row = Math.min(this.row, rows.length - 1);
     Object.assign(this, { rows, numbers, code, cut, shown: { order: this.order, filters: [...this.filters.list] } });
     this.filters.columns(this.columns);
     this.pager.told(total);
