@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping
@@ -18,10 +19,10 @@ OPEN = ("/dev/shm",)  # noqa: S108 - nothing is made there
 """Folders below those that hold people's own files."""
 SECRETS = (
     ".ssh", ".aws", ".azure", ".kube", ".gnupg", ".docker", ".config", ".netrc", ".jupyter", ".local/share/jupyter",
-    ".ipython", ".mozilla", ".password-store",
+    ".ipython", ".mozilla", ".password-store", ".local/share/keyrings", ".pki", ".thunderbird", ".oci",
 )  # fmt: skip
 """Below a home: where credentials and kernels' connection files lie."""
-SHARED = ("/tmp", "/var/tmp", "/usr", "/home", "/root")  # noqa: S108 - nothing is made there
+SHARED = ("/tmp", "/var/tmp", "/usr", "/home", "/root", "/opt", "/srv", "/media")  # noqa: S108 - nothing is made there
 """Folders of which a part may be shown, never the whole."""
 
 
@@ -88,13 +89,14 @@ def check_shown_folder(name: str, path: Any) -> Path | None:
 
 
 def _why_not(folder: str) -> str:
-    homes = {os.path.realpath(one) for one in (os.path.expanduser("~"), os.environ.get("HOME", "")) if one}
+    own = (os.path.expanduser("~"), os.environ.get("HOME", ""), "/root", *glob.glob("/home/*"))
+    homes = {os.path.realpath(one) for one in own if one}
     secrets = [os.path.realpath(os.path.join(home, one)) for home in homes for one in SECRETS]
     if any(_within(folder, one) for one in CLOSED) and not any(_within(folder, one + "/") for one in OPEN):
         return "belongs to the system, not to a program's data"
     if any(_within(folder, one) for one in secrets):
         return "is where credentials and settings lie"
-    everything = [*homes, *SHARED, *CLOSED]
+    everything = [*homes, *SHARED, *CLOSED, *filter(os.path.exists, secrets)]
     if any(_within(one, folder) for one in everything):
         return "holds much more than a program's data: a home, temporary files of others, or parts of the system"
     return ""

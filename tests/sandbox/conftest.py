@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,15 @@ def run(host: Host, monkeypatch: pytest.MonkeyPatch) -> Any:
     """``kmnb.sandbox.run`` on that spawner."""
     monkeypatch.setattr(_api, "default_host", lambda: host)
     return _api.run
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user can get to; what lies above pytest's own is closed again by each pytest that begins."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
 
 
 def descendants(pid: int) -> dict[int, str]:

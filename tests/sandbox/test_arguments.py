@@ -12,7 +12,7 @@ import pytest
 import kmnb
 from kmnb._bridge import run as wait_for
 from kmnb.errors import BadRequest, KmnbError
-from kmnb.sandbox import _api, kernels
+from kmnb.sandbox import _api, _arguments, kernels
 from kmnb.sandbox._arguments import Listener
 from kmnb.sandbox._limits import LARGEST, SMALLEST, Limits
 
@@ -117,7 +117,8 @@ def test_packages_that_are_no_list_of_names_are_told_how_to_be_written(packages:
 
 
 @pytest.mark.parametrize(
-    "folder", ["/", "/proc", "/proc/self", "/sys", "/dev", "/etc", "/etc/ssl", "/tmp", "/usr", "~"]
+    "folder",
+    ["/", "/proc", "/proc/self", "/sys", "/dev", "/etc", "/etc/ssl", "/tmp", "/usr", "/opt", "/srv", "/root", "~"],
 )
 def test_a_folder_that_would_give_the_machine_away_is_not_shown(folder: str) -> None:
     if not os.path.isdir(os.path.expanduser(folder)):
@@ -139,6 +140,16 @@ def test_a_home_and_its_secrets_are_not_shown(tmp_path: Path, monkeypatch: pytes
     (data / "n").write_text("1")
     code = "import os; print(os.listdir(os.environ['KMNB_ARTIFACTS']))"
     assert kmnb.sandbox.run(code, artifacts_folder=data).stdout == "['n']\n"
+
+
+def test_the_homes_of_others_are_not_shown_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for one in ("ann/.local/share/keyrings", "ann/data"):
+        (tmp_path / one).mkdir(parents=True)
+    monkeypatch.setattr(_arguments.glob, "glob", lambda _: [str(tmp_path / "ann")])
+    for one in ("ann", "ann/.local/share/keyrings", "ann/.local"):
+        with pytest.raises(BadRequest, match=r"credentials|holds much more"):
+            kmnb.sandbox.run("1", artifacts_folder=tmp_path / one)
+    assert _arguments.check_shown_folder("artifacts_folder", tmp_path / "ann/data") == tmp_path / "ann/data"
 
 
 def test_a_link_is_told_where_it_leads(tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import resource
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -130,14 +128,11 @@ def test_many_folders_take_few_descriptors(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def shelf() -> Iterator[Path]:
+def shelf(open_folder: Path) -> Path:
     """A folder that every user can get to, with one artifact."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        (folder / "ns").mkdir()
-        (folder / "ns" / "data.csv").write_text("1\n2\n")
-        yield folder
+    (open_folder / "ns").mkdir()
+    (open_folder / "ns" / "data.csv").write_text("1\n2\n")
+    return open_folder
 
 
 def test_artifacts_are_where_the_level_says(run: Any, shelf: Path) -> None:

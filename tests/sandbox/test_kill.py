@@ -46,7 +46,7 @@ while time.time() < end:
 
 def settled(host: Host) -> bool:
     """Whether the spawner has no process but the one worker that it keeps ready."""
-    deadline = time.monotonic() + 2
+    deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         below = descendants(host._process.pid)  # type: ignore[union-attr]
         if len(below) == 1 and set(below.values()) == {"S"}:

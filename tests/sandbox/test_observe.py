@@ -21,15 +21,13 @@ FACTS = [{"key": key, "digest": f"sha256:{key}", "size": 1} for key in KEYS]
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Iterator[Path]:
+def shelf(open_folder: Path) -> Iterator[Path]:
     """A folder with artifacts that every user can reach."""
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(folder.stat().st_mode | 0o011)
     for key in KEYS:
-        path = tmp_path / "shelf" / key
+        path = open_folder / "shelf" / key
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
         path.write_text(key)
-    yield tmp_path / "shelf"
+    yield open_folder / "shelf"
     assert Observer._everyone == {}
 
 
