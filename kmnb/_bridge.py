@@ -84,8 +84,7 @@ _closers: dict[Callable[[], Awaitable[None]], None] = {}
 
 def _current() -> _Runner:
     global _runner  # noqa: PLW0603 - one loop a process is the point of this module
-    runner = _runner
-    if runner is not None and runner.pid == os.getpid() and runner.thread.is_alive():
+    if (runner := _runner) is not None and runner.pid == os.getpid() and runner.thread.is_alive():
         return runner
     with _lock:
         if _runner is None or _runner.pid != os.getpid() or not _runner.thread.is_alive():
@@ -210,33 +209,34 @@ async def bridge(coroutine: Coroutine[Any, Any, T]) -> T:
         raise
 
 
-def iterate(source: AsyncIterator[T]) -> Generator[T, None, None]:
+def iterate(source: AsyncIterator[T], at_once: int = 1) -> Generator[T, None, None]:
     """Walk an async iterator from blocking code; it is closed when the walk ends. In a forked child: StoreError."""
-    walk = Walk(source)
+    walk = Walk(source, at_once)
     try:
         while True:
             walk.check()
             try:
-                item = run(walk.next())
+                items = run(walk.some())
             except StopAsyncIteration:
                 return
-            yield item
+            yield from items
     finally:
         if walk.is_ours and not sys.is_finalizing() and not walk.is_on_loop:  # one in a global outlives the loop
             run(walk.close())
 
 
-async def bridge_iterate(source: AsyncIterator[T]) -> AsyncIterator[T]:
+async def bridge_iterate(source: AsyncIterator[T], at_once: int = 1) -> AsyncIterator[T]:
     """Walk an async iterator of kmnb's loop from any loop; see :func:`iterate`."""
-    walk = Walk(source)
+    walk = Walk(source, at_once)
     try:
         while True:
             walk.check()
             try:
-                item = await bridge(walk.next())
+                items = await bridge(walk.some())
             except StopAsyncIteration:
                 return
-            yield item
+            for item in items:
+                yield item
     finally:
         if walk.is_ours:
             await bridge(walk.close())
@@ -260,20 +260,20 @@ def bridged(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutin
     return _named(twin, method, "Coroutine twin of :meth:`{}`, safe to await on any loop.")
 
 
-def blocking_iter(method: Callable[P, AsyncIterator[T]]) -> Callable[P, Iterator[T]]:
+def blocking_iter(method: Callable[P, AsyncIterator[T]], at_once: int = 1) -> Callable[P, Iterator[T]]:
     """Make the blocking twin of an async iterator method."""
 
     def twin(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-        return Items(iterate(begun(method, args, kwargs)), method.__name__.lstrip("_"))
+        return Items(iterate(begun(method, args, kwargs), at_once), method.__name__.lstrip("_"))
 
     return _named(twin, method)
 
 
-def bridged_iter(method: Callable[P, AsyncIterator[T]]) -> Callable[P, AsyncIterator[T]]:
+def bridged_iter(method: Callable[P, AsyncIterator[T]], at_once: int = 1) -> Callable[P, AsyncIterator[T]]:
     """Make the ``_async`` twin of an async iterator method, safe to walk on any loop."""
 
     def twin(*args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
-        return bridge_iterate(begun(method, args, kwargs))
+        return bridge_iterate(begun(method, args, kwargs), at_once)
 
     return _named(twin, method, "Async iterator twin of :meth:`{}`, safe to walk on any loop.")
 

@@ -12,6 +12,10 @@ from kmnb.errors import forked
 
 T = TypeVar("T")
 
+LISTED_AT_ONCE = 256
+"""Items of a listing that are taken in one step."""
+STEP_SECONDS = 0.02
+"""How long a step goes on taking items."""
 _left: list[object] = []
 """What a parent process walks, as its forked child sees it. Dropped there, it would be closed on a dead loop."""
 _closing: set[asyncio.Task[None]] = set()
@@ -23,10 +27,14 @@ class Walk(Generic[T]):
 
     Args:
         source: What is walked.
+        at_once: Most items that are taken in one step, since entering another thread costs more than a small item: one
+            at first, twice as many each time. What comes live or is large is taken one by one.
     """
 
-    def __init__(self, source: AsyncIterator[T]) -> None:
+    def __init__(self, source: AsyncIterator[T], at_once: int = 1) -> None:
         self._source, self._pid = source, os.getpid()
+        self._now, self._most = 1, at_once
+        self._late: Exception | None = None
         self._step: asyncio.Task[Any] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -58,13 +66,23 @@ class Walk(Generic[T]):
         if self._pid != os.getpid():
             raise forked("stream or listing", self._pid)
 
-    async def next(self) -> T:
-        """Give the next item."""
+    async def some(self) -> list[T]:
+        """Give the next items; what is raised behind them comes after them."""
         self._step, self._loop = asyncio.current_task(), asyncio.get_running_loop()
+        items, until = list[T](), self._loop.time() + STEP_SECONDS
         try:
-            return await self._source.__anext__()
+            if self._late is not None:
+                raise self._late
+            while len(items) < self._now and (not items or self._loop.time() < until):
+                items.append(await self._source.__anext__())
+        except Exception as error:
+            if not items:
+                raise
+            self._late = error
         finally:
             self._step = None
+        self._now = min(2 * self._now, self._most)
+        return items
 
     async def close(self) -> None:
         """Close what is walked; a step that was cancelled and still cleans up is not waited for."""

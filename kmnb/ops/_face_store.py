@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from kmnb._bridge import blocking, blocking_iter, bridged, bridged_iter
+from kmnb._walk import LISTED_AT_ONCE
 from kmnb.ops.artifacts import delete_artifact, get_artifact, list_artifacts
 from kmnb.ops.context import Context
 from kmnb.ops.handle import Artifact
@@ -137,5 +138,5 @@ class StoreFace:
     spill, spill_async = blocking(_spill), bridged(_spill)
     put, put_async = blocking(_put), bridged(_put)
     get, get_async = blocking(_get), bridged(_get)
-    list, list_async = blocking_iter(_list), bridged_iter(_list)
+    list, list_async = blocking_iter(_list, LISTED_AT_ONCE), bridged_iter(_list, LISTED_AT_ONCE)
     delete, delete_async = blocking(_delete), bridged(_delete)

@@ -13,10 +13,17 @@ def final_attributes(attributes: Attributes | None) -> dict[str, str]:
     """Get the attributes once the last byte was read; a function is called here.
 
     Raises:
-        BadRequest: A name or a value is not text, or not one that UTF-8 can hold.
+        BadRequest: They are no mapping, or a name or a value is not text, or not one that UTF-8 can hold.
     """
     with from_caller("the function for attributes"):
-        found = dict((attributes() if callable(attributes) else attributes) or {})
+        told = attributes() if callable(attributes) else attributes
+    try:
+        found = dict(told or {})
+    except (TypeError, ValueError):
+        kind = type(told).__name__
+        raise BadRequest(
+            f"attributes of type {kind}", "they are no mapping", "Give names and values as a dict"
+        ) from None
     for name, value in found.items():
         if not isinstance(name, str) or not isinstance(value, str):
             raise BadRequest(f"attribute {name!a:.200}", "names and values of attributes are texts")

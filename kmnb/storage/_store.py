@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from types import TracebackType
 
 from kmnb._bridge import blocking, blocking_iter, bridged, bridged_iter, on_exit, run
+from kmnb._walk import LISTED_AT_ONCE
 from kmnb.core.metadata import Capability, ObjectInfo
 from kmnb.storage._protocols import Attributes, Backend, Progress, Source
 
@@ -123,7 +124,7 @@ class Store:
     get_range, get_range_async = blocking(_get_range), bridged(_get_range)
     stream, stream_async = blocking_iter(_stream), bridged_iter(_stream)
     head, head_async = blocking(_head), bridged(_head)
-    list, list_async = blocking_iter(_list), bridged_iter(_list)
+    list, list_async = blocking_iter(_list, LISTED_AT_ONCE), bridged_iter(_list, LISTED_AT_ONCE)
     delete, delete_async = blocking(_delete), bridged(_delete)
     close, close_async = blocking(_close), bridged(_close)
 

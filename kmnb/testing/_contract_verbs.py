@@ -225,7 +225,7 @@ class VerbContract(ContractBase):
             store.put("x", files.get(source, source) if isinstance(source, str) else source)
         assert list(store.list()) == []
 
-    @pytest.mark.parametrize("wrong", [{"rows": 7}, {7: "rows"}, {"a": "\ud800"}, {"\udfff": "a"}], ids=ascii)
+    @pytest.mark.parametrize("wrong", [{"rows": 7}, {7: "rows"}, {"a": "\ud800"}, {"\udfff": "a"}, 7], ids=ascii)
     def test_attributes_are_texts(self, store: Store, wrong: Any) -> None:
         """An attribute that is no text, or one that UTF-8 cannot hold, is refused, and nothing is stored."""
         with pytest.raises(BadRequest):

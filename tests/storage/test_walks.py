@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kmnb import _bridge
+from kmnb import _bridge, _walk
 from kmnb._bridge import bridge_iterate, iterate, run
 
 SECONDS = 20.0
@@ -114,3 +114,30 @@ def test_a_walk_that_is_collected_is_closed_without_a_complaint(thread: str, mon
         go.set()
     assert closed.wait(SECONDS)
     assert complaints == []
+
+
+def test_a_listing_enters_the_other_thread_seldom_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entering it for each of 100,000 items took ten seconds; what is raised behind items still comes after them."""
+    monkeypatch.setattr(_walk, "STEP_SECONDS", SECONDS)
+    given, taken, steps = list[int](), list[int](), list[Future[Any]]()
+    monkeypatch.setattr(_bridge, "patience", steps.append)
+
+    async def items() -> AsyncIterator[int]:
+        for number in range(1000):
+            given.append(number)
+            yield number
+        raise OSError("lost")
+
+    async def take() -> None:
+        async for number in bridge_iterate(items(), 256):
+            taken.append(number)
+
+    walk = iterate(items(), 256)
+    assert next(walk) == 0
+    assert given == [0]
+    with pytest.raises(OSError, match="lost"):
+        taken.extend(walk)
+    assert len(steps) < 20
+    with pytest.raises(OSError, match="lost"):
+        asyncio.run(take())
+    assert taken == [*range(1, 1000), *range(1000)]
