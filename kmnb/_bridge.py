@@ -23,7 +23,7 @@ from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
 from kmnb._cell_errors import begun, shorten
-from kmnb._walk import Items, Walk
+from kmnb._walk import Items, Walk, runs_on
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -152,14 +152,11 @@ class _Job:
 
 
 def run(coroutine: Coroutine[Any, Any, T], wait: Callable[[concurrent.futures.Future[Any]], None] | None = None) -> T:
-    """Run a coroutine on kmnb's loop and wait for it.
+    """Run a coroutine on kmnb's loop, wait for it, and give its result.
 
     Args:
         coroutine: What to run.
         wait: Called in place of :data:`patience`.
-
-    Returns:
-        Its result.
 
     Raises:
         RuntimeError: Called on kmnb's own loop thread, which would wait for itself.
@@ -227,7 +224,7 @@ def iterate(source: AsyncIterator[T], at_once: int = 1) -> Generator[T, None, No
 
 async def bridge_iterate(source: AsyncIterator[T], at_once: int = 1) -> AsyncIterator[T]:
     """Walk an async iterator of kmnb's loop from any loop; see :func:`iterate`."""
-    walk = Walk(source, at_once)
+    walk, home = Walk(source, at_once), asyncio.get_running_loop()
     try:
         while True:
             walk.check()
@@ -238,8 +235,10 @@ async def bridge_iterate(source: AsyncIterator[T], at_once: int = 1) -> AsyncIte
             for item in items:
                 yield item
     finally:
-        if walk.is_ours:
+        if walk.is_ours and runs_on(home):
             await bridge(walk.close())
+        elif walk.is_ours and not sys.is_finalizing():  # it is collected, and its loop was closed before
+            call_soon(walk.let_go)
 
 
 def blocking(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:

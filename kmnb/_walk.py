@@ -52,10 +52,7 @@ class Walk(Generic[T]):
 
         Nobody can wait for the end there. The loop itself closes async generators that are collected.
         """
-        try:
-            return asyncio.get_running_loop() is self._loop
-        except RuntimeError:
-            return False
+        return runs_on(self._loop)
 
     def check(self) -> None:
         """Make sure that this process began it.
@@ -92,9 +89,11 @@ class Walk(Generic[T]):
             if not getattr(self._source, "ag_running", False):  # else the loop closes it, since both were collected
                 await close()
             return
-        closing = asyncio.ensure_future(_close_after(self._step, close))
-        _closing.add(closing)
-        closing.add_done_callback(_closing.discard)
+        _hold(asyncio.ensure_future(_close_after(self._step, close)))
+
+    def let_go(self) -> None:
+        """Close what is walked, on its loop, with nobody waiting."""
+        _hold(asyncio.ensure_future(self.close()))
 
 
 class Items(Iterator[T]):
@@ -117,6 +116,19 @@ class Items(Iterator[T]):
 
     def __repr__(self) -> str:
         return f"<{self._name}(): one item after the other as they are asked for; list() reads all>"
+
+
+def runs_on(loop: asyncio.AbstractEventLoop | None) -> bool:
+    """Tell whether this runs on a loop."""
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:
+        return False
+
+
+def _hold(task: asyncio.Task[None]) -> None:
+    _closing.add(task)
+    task.add_done_callback(_closing.discard)
 
 
 async def _close_after(step: asyncio.Task[Any], close: Callable[[], Awaitable[None]]) -> None:

@@ -141,3 +141,25 @@ def test_a_listing_enters_the_other_thread_seldom_and_loses_nothing(monkeypatch:
     with pytest.raises(OSError, match="lost"):
         asyncio.run(take())
     assert taken == [*range(1, 1000), *range(1000)]
+
+
+def test_a_walk_whose_loop_was_closed_is_closed_without_a_complaint(monkeypatch: pytest.MonkeyPatch) -> None:
+    complaints = list[Any]()
+    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
+    closed = threading.Event()
+
+    async def items() -> AsyncIterator[int]:
+        try:
+            yield 1
+        finally:
+            await asyncio.sleep(0)
+            closed.set()
+
+    walk = bridge_iterate(items())
+    loop = asyncio.new_event_loop()
+    assert loop.run_until_complete(anext(walk)) == 1
+    loop.close()
+    del walk
+    gc.collect()
+    assert closed.wait(SECONDS)
+    assert complaints == []
