@@ -12,8 +12,6 @@ from kmnb.errors import forked
 
 T = TypeVar("T")
 
-LISTED_AT_ONCE = 256
-"""Items of a listing that are taken in one step."""
 STEP_SECONDS = 0.02
 """How long a step goes on taking items."""
 _left: list[object] = []

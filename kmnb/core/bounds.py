@@ -19,6 +19,8 @@ LINE_MAX_BYTES = 8 * MIB
 """Longest line that is treated as one; a longer one is cut and the answer says so."""
 WINDOW_BYTES = MIB
 """Largest range that a sip reads from a store at once."""
+LISTED_AT_ONCE = 256
+"""Most items of a listing that one step into kmnb's thread takes."""
 INDEX_MAX_ENTRIES = 4096
 """Most entries of a sparse line index; its stride grows instead."""
 INDEX_MAX_BYTES = 48 * KIB

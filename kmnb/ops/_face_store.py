@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from kmnb._bridge import blocking, blocking_iter, bridged, bridged_iter
-from kmnb._walk import LISTED_AT_ONCE
+from kmnb.core.bounds import LISTED_AT_ONCE
 from kmnb.ops.artifacts import delete_artifact, get_artifact, list_artifacts
 from kmnb.ops.context import Context
 from kmnb.ops.handle import Artifact

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain, islice
@@ -17,12 +17,13 @@ from kmnb.core.registry import Entry, State, crew_records, record_key
 from kmnb.core.report import Failure, Report
 from kmnb.core.retention import Reason, Rules, Verdict, judge
 from kmnb.errors import ArtifactNotFound, KmnbError
-from kmnb.ops.claims import CLAIM_KEYS_MAX, claimed, mark_of
+from kmnb.ops.claims import CLAIM_KEYS_MAX
 from kmnb.ops.context import Context
 from kmnb.ops.events import tell_gone
 from kmnb.ops.foreign import foreign_threads
 from kmnb.ops.holders import is_running, used_here
 from kmnb.ops.holds import Hold, active_holds, hold_key
+from kmnb.ops.room import ROOM_OBJECTS, claimed_or_full, with_room
 from kmnb.ops.threads import mark_closed, read_entry
 
 PARALLEL = 32
@@ -43,12 +44,14 @@ async def close_thread(context: Context, thread: str, *, dry_run: bool = False) 
 
     Raises:
         KeySyntaxError: No thread can be called that.
-        StoreError: The registry could not be written or the listing failed; nothing was deleted.
+        StoreError: The registry could not be written or the listing failed; nothing was deleted. A store without room
+            for the registry's entry loses some of the thread's objects first.
     """
     began = time.monotonic()
     names = context.names
     prefix = thread_prefix(names.namespace, names.crew, thread)
-    closed_at = None if dry_run else (await mark_closed(context, thread)).closed_at
+    early: list[Verdict] = []
+    closed_at = None if dry_run else (await _mark_closed(context, thread, prefix, early=early)).closed_at
     now = await context.now()
     found = [Verdict(info.key, Reason.CLOSED, info.size) async for info in context.backend.discussions.list(prefix)]
     holds = await active_holds(context, now, prefix)
@@ -62,11 +65,27 @@ async def close_thread(context: Context, thread: str, *, dry_run: bool = False) 
         "close",
         prefix + "/",
         closed_at or now,
-        (*verdicts, *held_elsewhere(holds, {verdict.key for verdict in found})),
+        (*early, *verdicts, *held_elsewhere(holds, {verdict.key for verdict in found})),
         tuple(failures),
         dry_run=dry_run,
         seconds=time.monotonic() - began,
     )
+
+
+async def _mark_closed(context: Context, thread: str, prefix: str, *, early: list[Verdict]) -> Entry:
+    """Mark a thread as closed; in a full store some of its objects make room for that, which are told in ``early``."""
+
+    async def free() -> bool:
+        found = [Verdict(info.key, Reason.CLOSED, info.size) async for info in context.backend.discussions.list(prefix)]
+        holds = await active_holds(context, await context.now(), prefix)
+        going = [verdict for verdict in found if spared(verdict, holds).deletes][:ROOM_OBJECTS]
+        failed = {failure.key for failure in await delete_all(context, [verdict.key for verdict in going])}
+        gone = [verdict for verdict in going if verdict.key not in failed]
+        await tell_gone(context, DELETED, gone)
+        early.extend(gone)
+        return bool(gone)
+
+    return await with_room(lambda: mark_closed(context, thread), free)
 
 
 async def _unless_reopened(context: Context, thread: str, batch: list[Verdict]) -> list[Verdict]:
@@ -226,13 +245,16 @@ async def delete_claimed(
     """
     done: list[Verdict] = []
     failures: list[Failure] = []
-    waiting = iter(verdicts)
+    waiting: Iterator[Verdict] = iter(verdicts)
     while batch := list(islice(waiting, CLAIM_KEYS_MAX)):
         try:
-            async with claimed(context, [mark_of(verdict.key) for verdict in batch]) as deadline:
+            async with claimed_or_full(context, [verdict.key for verdict in batch]) as deadline:
+                if deadline is None:
+                    batch, waiting = batch[:ROOM_OBJECTS], chain(batch[ROOM_OBJECTS:], waiting)
                 holds = await active_holds(context, await context.now())
                 batch = [spared(verdict, holds) for verdict in (await again(batch) if again else batch)]
-                broken = await delete_all(context, [one.key for one in batch if one.deletes], deadline=deadline)
+                going = [one.key for one in batch if one.deletes]
+                broken = await delete_all(context, going, deadline=deadline or math.inf)
         except _FAULTS as error:
             broken = [Failure(verdict.key, str(error)) for verdict in batch if verdict.deletes]
         done += batch

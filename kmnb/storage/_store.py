@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from types import TracebackType
 
 from kmnb._bridge import blocking, blocking_iter, bridged, bridged_iter, on_exit, run
-from kmnb._walk import LISTED_AT_ONCE
+from kmnb.core.bounds import LISTED_AT_ONCE
 from kmnb.core.metadata import Capability, ObjectInfo
 from kmnb.storage._protocols import Attributes, Backend, Progress, Source
 

@@ -121,7 +121,7 @@ def test_a_hold_that_races_with_a_sweep_holds_or_says_that_it_is_too_late(
     from kmnb.ops import reap
 
     ws, other = virtual(), virtual()
-    for name, call in (("claimed", 1), ("active_holds", 1), ("active_holds", 2), ("delete_all", 1)):
+    for name, call in (("claimed_or_full", 1), ("active_holds", 1), ("active_holds", 2), ("delete_all", 1)):
         art = ws.put("d", tool="x", thread=f"race-{name}-{call}")
         clock.ahead(hours=5)
         holding: list[asyncio.Task[None]] = []

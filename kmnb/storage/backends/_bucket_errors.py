@@ -103,9 +103,9 @@ def translate(thing: str, error: BaseException, *, path: str = "", conditional: 
             return None
         answer = _by_status(status, code) if status else _by_words(text, deeper)
     kind, reason, step = answer
-    return kind(
-        thing, f"{reason} ({status[1]}{status[2].rstrip()})" if status and answer in _WITH_STATUS else reason, step
-    )
+    if status and answer in _WITH_STATUS:
+        reason = f"{reason} ({status[1]}{status[2].rstrip()})"
+    return kind(thing, reason, step, **({"full": True} if answer is _FULL else {}))
 
 
 def _by_code(code: str) -> _Answer | None:

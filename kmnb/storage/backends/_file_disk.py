@@ -37,6 +37,7 @@ NO_FILE = frozenset({errno.EISDIR, errno.ENXIO, errno.ELOOP})
 """Errors that say that what lies somewhere is no file."""
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP})
 """What systems answer where a file system has no hard links, FAT for example."""
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 _ERRORS: dict[int, tuple[type[StoreError] | type[KeySyntaxError], str, str]] = {
     errno.ENOSPC: (StoreError, "the disk is full", "Free some space and try again; nothing was kept of it"),
     errno.EDQUOT: (StoreError, "the disk quota is used up", "Free some space and try again; nothing was kept of it"),
@@ -63,7 +64,7 @@ def disk_errors(thing: str) -> Iterator[None]:
         raise ArtifactNotFound(thing, reason, "List the keys near it to see what is there") from None
     except OSError as error:
         kind, reason, step = _ERRORS.get(error.errno or 0, (StoreError, os.strerror(error.errno or 0), ""))
-        raise kind(thing, reason, step, errno=error.errno) from None
+        raise kind(thing, reason, step, errno=error.errno, full=error.errno in _NO_ROOM) from None
 
 
 def open_file(path: str, *, flags: int = 0) -> int:
