@@ -19,9 +19,10 @@ from kmnb.core.keys import crew_prefix, escape, unescape
 from kmnb.core.metadata import Capability, ObjectInfo
 from kmnb.core.references import read_time
 from kmnb.errors import ArtifactNotFound, BadRequest, BoundExceeded, StoreUnavailable, VersionConflict
-from kmnb.ops.claims import claimed, mark_of, wait_for_claims
+from kmnb.ops.claims import mark_of, wait_for_claims
 from kmnb.ops.context import Context
 from kmnb.ops.expiry import missing_error
+from kmnb.ops.room import claimed_or_full
 from kmnb.storage._protocols import ObjectArea
 
 HOLDS = "holds"
@@ -174,7 +175,7 @@ async def _write_hold(context: Context, hold: Hold) -> None:
 
 async def release_hold(context: Context, key: str) -> None:
     """Take a hold back; silent when there is none."""
-    async with claimed(context, [mark_of(key)]):
+    async with claimed_or_full(context, [mark_of(key)]):
         hold = await find_hold(context, key)
         # A copy without its record is collected one day; a record without its copy would promise what is not there.
         await context.backend.records.delete(hold_key(key))

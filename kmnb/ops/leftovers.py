@@ -20,12 +20,13 @@ from kmnb.core.report import Failure
 from kmnb.core.retention import Reason, Verdict
 from kmnb.core.versions import Counter
 from kmnb.errors import KmnbError
-from kmnb.ops.claims import MARK_CHARACTERS, claimed, ended_claims, mark_of
+from kmnb.ops.claims import MARK_CHARACTERS, ended_claims, mark_of
 from kmnb.ops.context import Context
 from kmnb.ops.holders import started_at
 from kmnb.ops.holds import COPIES, HELD_KEY, find_hold, list_holds
 from kmnb.ops.named import address_of
 from kmnb.ops.numbers import COUNTERS
+from kmnb.ops.room import claimed_or_full
 from kmnb.ops.threads import read_entry
 from kmnb.sandbox.inner.folders import remove_folder
 from kmnb.sandbox.inner.users import may_own_leftovers
@@ -83,7 +84,7 @@ async def _ended_holds(context: Context, now: datetime) -> list[Leftover]:
             continue
 
         async def remove(key: str = key, held: str = hold.key) -> None:
-            async with claimed(context, [mark_of(held)]):
+            async with claimed_or_full(context, [mark_of(held)]):
                 present = await find_hold(context, held)
                 if present is not None and now < present.until:
                     return  # somebody holds it again
@@ -107,7 +108,7 @@ async def _lost_copies(context: Context, now: datetime) -> list[Leftover]:
             continue
 
         async def remove(copy: str = info.key) -> None:
-            async with claimed(context, [copy.rpartition("/")[2][:MARK_CHARACTERS]]):
+            async with claimed_or_full(context, [copy.rpartition("/")[2][:MARK_CHARACTERS]]):
                 told = (await context.backend.named.head(copy)).attributes
                 held = told.get(HELD_KEY)
                 if held is None or await find_hold(context, held) is None:

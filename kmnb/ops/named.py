@@ -16,6 +16,7 @@ from kmnb.ops.events import tell
 from kmnb.ops.handle import Artifact
 from kmnb.ops.handles import named_handle
 from kmnb.ops.numbers import change_counter, read_counter
+from kmnb.ops.room import with_room
 
 IDENTITIES_AT_ONCE = 32
 """Long names whose records are read at the same time: their keys hold digests."""
@@ -174,9 +175,19 @@ async def address_of_key(context: Context, key: str) -> NamedAddress | None:
 
 async def remove_address(context: Context, address: NamedAddress) -> int:
     """Remove every version of a name; returns how many. Their numbers are not given out again."""
-    await change_counter(context, counter_of(address), lambda counter: counter.emptied())
-    versions = await list_versions(context, address)
-    for version in versions:
+    early: list[int] = []
+
+    async def free() -> bool:
+        """Delete the oldest version; the last one stays until its number is written down."""
+        older = (await list_versions(context, address))[:-1][:1]
+        for version in older:
+            await context.backend.named.delete(address.version_key(version))
+        early.extend(older)
+        return bool(older)
+
+    await with_room(lambda: change_counter(context, counter_of(address), lambda counter: counter.emptied()), free)
+    versions = early + await list_versions(context, address)
+    for version in versions[len(early) :]:
         await context.backend.named.delete(address.version_key(version))
     if versions:
         floor = versions[-1] + 1

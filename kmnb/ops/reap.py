@@ -17,7 +17,7 @@ from kmnb.core.registry import Entry, State, crew_records, record_key
 from kmnb.core.report import Failure, Report
 from kmnb.core.retention import Reason, Rules, Verdict, judge
 from kmnb.errors import ArtifactNotFound, KmnbError
-from kmnb.ops.claims import CLAIM_KEYS_MAX
+from kmnb.ops.claims import CLAIM_KEYS_MAX, mark_of
 from kmnb.ops.context import Context
 from kmnb.ops.events import tell_gone
 from kmnb.ops.foreign import foreign_threads
@@ -248,7 +248,7 @@ async def delete_claimed(
     waiting: Iterator[Verdict] = iter(verdicts)
     while batch := list(islice(waiting, CLAIM_KEYS_MAX)):
         try:
-            async with claimed_or_full(context, [verdict.key for verdict in batch]) as deadline:
+            async with claimed_or_full(context, [mark_of(verdict.key) for verdict in batch]) as deadline:
                 if deadline is None:
                     batch, waiting = batch[:ROOM_OBJECTS], chain(batch[ROOM_OBJECTS:], waiting)
                 holds = await active_holds(context, await context.now())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeVar
 
 from kmnb.errors import StoreError
-from kmnb.ops.claims import claimed, mark_of
+from kmnb.ops.claims import claimed
 from kmnb.ops.context import Context
 
 T = TypeVar("T")
@@ -40,12 +40,12 @@ async def with_room(step: Callable[[], Awaitable[T]], free: Callable[[], Awaitab
 
 
 @asynccontextmanager
-async def claimed_or_full(context: Context, keys: Iterable[str]) -> AsyncIterator[float | None]:
+async def claimed_or_full(context: Context, marks: Collection[str]) -> AsyncIterator[float | None]:
     """Claim objects, and tell until when; None in a store that is too full for a claim, and so for a new hold."""
     async with AsyncExitStack() as stack:
         deadline = None
         try:
-            deadline = await stack.enter_async_context(claimed(context, [mark_of(key) for key in keys]))
+            deadline = await stack.enter_async_context(claimed(context, marks))
         except StoreError as error:
             if not is_full(error):
                 raise

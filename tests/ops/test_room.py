@@ -25,21 +25,26 @@ def url(tmp_path: Path) -> str:
     return f"memory://{tmp_path.name}"
 
 
+def fill(ws: Workspace, area: Any, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the store take no record while an area holds more objects than that."""
+    records: Any = ws.context.backend.records
+    real = records.put
+
+    async def put(key: str, value: bytes, *, expected: str | None) -> str:
+        if len([info async for info in area.list("")]) > most:
+            raise StoreError(f"record {key!r}", "the store is full", full=True)
+        return str(await real(key, value, expected=expected))
+
+    monkeypatch.setattr(records, "put", put)
+
+
 @pytest.fixture
 def ws(virtual: Virtual, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """A workspace with one held object, in a store that takes no record while it has more than half of all."""
     opened = virtual()
     arts = [opened.put("d", tool="x") for _ in range(OBJECTS)]
     arts[0].hold("audit")
-    backend: Any = opened.context.backend
-    real = backend.records.put
-
-    async def put(key: str, value: bytes, *, expected: str | None) -> str:
-        if len([info async for info in backend.discussions.list("")]) > OBJECTS // 2:
-            raise StoreError(f"record {key!r}", "the store is full", full=True)
-        return str(await real(key, value, expected=expected))
-
-    monkeypatch.setattr(backend.records, "put", put)
+    fill(opened, opened.context.backend.discussions, OBJECTS // 2, monkeypatch)
     return opened
 
 
@@ -63,3 +68,22 @@ def test_a_sweep_makes_room_for_its_claims(ws: Workspace, clock: Clock) -> None:
     assert failures == []
     assert sorted(verdict.key for verdict in done) == sorted(verdict.key for verdict in verdicts)
     assert [art.key for art in ws.list()] == [hold.key for hold in ws.holds()]
+
+
+def test_a_hold_is_released_in_a_full_store(ws: Workspace) -> None:
+    (hold,) = ws.holds()
+    ws.get(hold.key).release()
+    assert list(ws.holds()) == []
+
+
+def test_a_name_is_removed_in_a_full_store_and_its_numbers_are_not_given_again(
+    virtual: Virtual, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ws = virtual()
+    for number in range(5):
+        ws.save("r.csv", f"{number}")
+    with monkeypatch.context() as patch:
+        fill(ws, ws.context.backend.named, 3, patch)
+        assert ws.remove("r.csv") == 5
+        assert list(ws.filenames()) == []
+    assert ws.save("r.csv", "new").version == 5
