@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import io
 import os
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,6 +15,7 @@ from kmnb.core.arguments import as_integer, as_texts
 from kmnb.core.bounds import ANSWER_CEILING_BYTES, WINDOW_BYTES
 from kmnb.core.display import size_text
 from kmnb.errors import BadRequest, BoundExceeded
+from kmnb.ops._copying import Copy, file_errors
 from kmnb.ops._feeding import Feeding
 from kmnb.ops._handle_frames import is_typed, read_typed
 from kmnb.ops._windows import WindowReader
@@ -112,7 +111,8 @@ class ReadMethods:
         """
 
         async def put(area: ObjectArea, info: ObjectInfo) -> Manifest:
-            return await materialise([(area, self._as_claimed(info))], Path(folder), remove_stale=False)
+            with file_errors(folder):
+                return await materialise([(area, self._as_claimed(info))], Path(folder), remove_stale=False)
 
         return await self._reading(put)
 
@@ -122,31 +122,30 @@ class ReadMethods:
         """Copy the artifact to a file, checked by digest; the file appears whole or not at all.
 
         Args:
-            path: Where; a folder gets the last part of the key as name. An existing file is replaced.
+            path: Where; a folder gets the last part of the key as name. An existing file is replaced, a device or a
+                pipe is written to.
             progress: Called with bytes done and bytes in all.
 
         Returns:
             The file.
+
+        Raises:
+            BadRequest: No file can be written there.
         """
         area, info = await self.locate()
-        target = Path(path)
-        if await asyncio.to_thread(target.is_dir):
-            target = target / info.key.rpartition("/")[2]
-        handle, temporary = await asyncio.to_thread(tempfile.mkstemp, prefix=".kmnb-", dir=target.parent)
+        copy = await asyncio.to_thread(Copy, path, info.key.rpartition("/")[2])
         try:
-            with os.fdopen(handle, "wb") as file:
-                done = 0
-                async for block in area.stream(info.key, info=info):
-                    await asyncio.to_thread(file.write, block)
-                    done += len(block)
-                    if progress is not None:
-                        progress(done, info.size)
-            await asyncio.to_thread(os.replace, temporary, target)
+            done = 0
+            async for block in area.stream(info.key, info=info):
+                await asyncio.to_thread(copy.write, block)
+                done += len(block)
+                if progress is not None:
+                    progress(done, info.size)
+            await asyncio.to_thread(copy.publish)
         except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary)
+            copy.drop()
             raise
-        return target
+        return copy.path
 
     download, download_async = blocking(_download), bridged(_download)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from kmnb.errors import ArtifactNotFound, BadRequest, KmnbError, UnknownPlugin
+from tests.source import ROOT
 
 DATA = "".join(f"line {number}\n" for number in range(2000))
 
@@ -151,3 +154,13 @@ def test_a_workspace_of_the_notebook_counts_though_the_default_was_used_before(s
     shell.run_cell("import kmnb; ws = kmnb.connect('memory://', thread='mine')")
     shell.run_cell("ws.put('abc', tool='t')")
     assert [artifact.key for artifact in magic(shell, "ls")] == ["default/nocrew/mine/ada/t-0"]
+
+
+def test_the_page_of_the_magics_runs_as_it_stands(shell):
+    text = (ROOT / "docs" / "howto" / "magics.md").read_text("utf-8")
+    shell.run_cell("def kubectl_json(): return {'items': list(range(2000))}")
+    blocks = re.findall(r"^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 3
+    for block in blocks:
+        shell.run_cell(block).raise_error()
+    assert {"pods", "counted"} <= set(shell.user_ns)

@@ -7,6 +7,7 @@ import hashlib
 import inspect as python_inspect
 import io
 import json
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -135,6 +136,33 @@ def test_a_download_is_whole_or_not_there(connect: Callable[..., Workspace], tmp
     with pytest.raises(ArtifactNotFound):
         connect().get(art.envelope() | {"key": art.key[:-1] + "9"}).download(tmp_path / "none")
     assert sorted(path.name for path in tmp_path.iterdir()) in (["copy.log", "log-0"], ["copy.log", "log-0", "store"])
+
+
+def test_a_download_has_the_mode_of_other_files_and_replaces_nothing_but_files(tmp_path: Path) -> None:
+    with kmnb.connect("memory://") as ws:
+        art = ws.put(b"bytes", tool="t")
+        plain, kept, link, pipe = (tmp_path / name for name in ("plain", "kept", "link", "pipe"))
+        plain.write_bytes(b"")
+        assert art.download(tmp_path / "new").stat().st_mode == plain.stat().st_mode
+        kept.write_bytes(b"longer than that")
+        kept.chmod(0o640)
+        link.symlink_to(kept)
+        art.download(link)
+        assert (link.is_symlink(), kept.read_bytes(), kept.stat().st_mode & 0o777) == (True, b"bytes", 0o640)
+        os.mkfifo(pipe)
+        with pytest.raises(BadRequest, match="cannot be written"):
+            art.download(pipe)  # nobody reads
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        art.download(pipe)
+        assert (os.read(reader, 100), pipe.is_fifo()) == (b"bytes", True)
+        os.close(reader)
+        for where in (tmp_path / "no" / "file", "a\0b", 5, kept / "below"):
+            with pytest.raises(BadRequest, match="cannot be written") as told:
+                art.download(where)  # type: ignore[arg-type]
+            assert ".kmnb-" not in str(told.value)
+        with pytest.raises(BadRequest, match="cannot be written"):
+            art.materialise(kept)
+        assert not list(tmp_path.glob(".kmnb-*"))
 
 
 def test_a_frame_has_the_exact_values(connect: Callable[..., Workspace], capsys: pytest.CaptureFixture[str]) -> None:
