@@ -36,7 +36,7 @@ class Diff(Shown):
     removed: int
     """Rows, paths or lines that only the old content has."""
     changed: int
-    """Paths whose values differ; 0 for rows and lines, which are added and removed instead."""
+    """Paths whose values differ. Rows and lines are added and removed instead; only the end of the last line counts."""
     text: str
     """The differences, one a line, at most :data:`LINES_MAX`."""
     columns_added: tuple[str, ...] = ()
@@ -141,7 +141,9 @@ def _shown(value: Any) -> str:
 
 def diff_lines(old: str, new: str) -> Diff:
     """Compare two texts line by line; very different long ones as multisets of lines, so that it ends in time."""
-    before, after = old.split("\n"), new.split("\n")
+    before, after = _lines(old), _lines(new)
+    if before == after and old != new:
+        return Diff("lines", 0, 0, 1, "~ only the end of the last line differs\n")
     start = _shared(before, after)
     end = _shared(before[start:][::-1], after[start:][::-1])
     inner_old, inner_new = before[start : len(before) - end], after[start : len(after) - end]
@@ -154,6 +156,12 @@ def diff_lines(old: str, new: str) -> Diff:
     added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
     shown = [line for line in lines if not line.startswith("@@")]
     return Diff("lines", added, removed, 0, _joined(shown))
+
+
+def _lines(text: str) -> list[str]:
+    """Cut a text into lines; each ends at a line feed, and after the last one there is none."""
+    lines = text.split("\n")
+    return lines if lines[-1] else lines[:-1]
 
 
 def _shared(one: Sequence[str], other: Sequence[str]) -> int:

@@ -161,7 +161,7 @@ async def _chained(start: bytes, rest: AsyncIterator[Any]) -> AsyncIterator[byte
 def _stream(data: Any) -> AsyncIterator[Any]:
     if type(data).__module__.partition(".")[0] == "kmnb":
         step = "Give the content itself: open() of a handle, the text of a slice. keep(name) copies within the store."
-        raise BadRequest(f"a {type(data).__name__}", "is a reference or an answer and no data", step)
+        raise BadRequest(f"data of type {type(data).__name__}", "is a reference or an answer and no data", step)
     if isinstance(data, AsyncIterable):
         return blocks(_encoded_async(data))
     if callable(getattr(data, "read", None)):

@@ -48,7 +48,8 @@ def test_lines_are_told_in_order() -> None:
 def test_texts_are_the_same_exactly_when_nothing_differs(old: str, new: str) -> None:
     found = diff_lines(old, new)
     assert found.is_same == (old == new)
-    assert len(new.split("\n")) - len(old.split("\n")) == found.added - found.removed
+    one, other = (text.removesuffix("\n").count("\n") + bool(text) for text in (old, new))
+    assert other - one == found.added - found.removed
 
 
 @given(JSON, JSON)
@@ -74,3 +75,17 @@ def test_long_and_very_different_texts_end_in_time_and_are_bounded() -> None:
     for _ in range(500):
         deep = [deep]
     assert diff_paths(deep, deep).is_same
+
+
+@pytest.mark.parametrize(("old", "new", "text"), [
+    ("a\n", "a\nb", "+b\n"),
+    ("a", "a\nb\n", "+b\n"),
+    ("", "a\n", "+a\n"),
+    ("a\n\n", "a\n", "-\n"),
+    ("a\n", "a", "~ only the end of the last line differs\n"),
+])  # fmt: skip
+def test_after_the_last_line_end_there_is_no_line(old: str, new: str, text: str) -> None:
+    found = diff_lines(old, new)
+    assert found.text == text
+    assert found.added + found.removed + found.changed == 1
+    assert not found.is_same

@@ -184,7 +184,7 @@ def test_a_program_that_does_not_compile_and_an_output_that_is_cut_are_told(run,
 @pytest.mark.parametrize("words", [("get", KEY, "/nodir/x"), ("materialise", "/proc/x", KEY)])
 def test_a_place_that_cannot_be_written_is_one_line(run, words):
     code, _, err = run(*words)
-    assert code == 1
+    assert code == 2
     assert err.count("\n") == 1
     assert ("/proc" if words[0] == "materialise" else "/nodir") in err
 
