@@ -71,15 +71,18 @@ def write_table(data: Any, *, media_type: str | None, filename: str = "") -> tup
 
 
 def _whole_frame(data: Any) -> Any:
-    """Make columns of the index of a pandas frame, as ``reset_index()`` does; row numbers are none.
+    """Make columns of the index of a pandas frame, as ``reset_index()`` does; all its row numbers are none.
 
-    Whole numbers without a name are row numbers: which of them pandas keeps as a range depends on the rows that a
-    condition chose, and the columns must not. Names of several levels become one; of equal ones the last keeps it.
+    Numbers of some rows become a column, though a condition may only have left them: ids without a name look the same,
+    and nothing may be lost. Names of several levels become one; of equal ones the last keeps it.
     """
     if not hasattr(data, "reset_index") or not hasattr(data, "columns"):
         return data
     index = data.index
-    is_row_number = index.nlevels == 1 and index.name is None and getattr(index.dtype, "kind", "O") in "iu"
+    is_numbered = index.nlevels == 1 and index.name is None and getattr(index.dtype, "kind", "O") in "iu"
+    is_row_number = (
+        is_numbered and index.is_unique and (len(index) == 0 or (index.min(), index.max()) == (0, len(index) - 1))
+    )
     data = data.reset_index(drop=is_row_number, allow_duplicates=True)
     names = [name if isinstance(name, tuple) else (name,) for name in data.columns]
     return data.set_axis(unique_names(["_".join(str(part) for part in name if part != "") for name in names]), axis=1)

@@ -281,7 +281,9 @@ def test_what_is_inferred_loses_no_digits_and_guesses_no_days(ws: Any, texts: li
 FRAME = pandas.DataFrame({"ns": ["a", "b", "a"], "n": [1, 2, 3]})
 INDEXED: dict[str, tuple[pandas.DataFrame, list[str]]] = {
     "row numbers": (FRAME, ["ns", "n"]),
-    "some of them": (FRAME[FRAME.n > 1], ["ns", "n"]),
+    "some of them": (FRAME[FRAME.n > 1], ["index", "ns", "n"]),
+    "ids": (FRAME.set_axis([101, 7, 5]), ["index", "ns", "n"]),
+    "of two frames": (pandas.concat([FRAME, FRAME]), ["index", "ns", "n"]),
     "in another order": (FRAME.sort_values("ns"), ["ns", "n"]),
     "none": (FRAME[FRAME.n > 9], ["ns", "n"]),
     "named": (FRAME.set_index("ns"), ["ns", "n"]),
