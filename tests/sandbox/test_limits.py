@@ -260,10 +260,12 @@ def test_a_process_that_hides_at_two_looks_is_an_excess(monkeypatch: pytest.Monk
     everyone = {7: (1, 7, 4096, 4096), 8: (1, 8, 0, 0), 9: (1, 9, 4096, 4096)}
     told = {}
     for child in everyone:
-        run = Run(None, Flat(None, 0, filtered=False), None, child, limits=Limits().as_dict(), started_at=1.0)  # type: ignore[arg-type]
+        run = Run(None, Flat(None, 0, filtered=False), None, child, limits=Limits().as_dict(), is_set=True)  # type: ignore[arg-type]
         told[child] = [eyes.excess(run, everyone, 0) for _ in range(3)]
-    # One look may meet a process that is still being made; one that has ended hides nothing.
-    assert told == {7: [None, "memory", "memory"], 8: [None] * 3, 9: [None] * 3}
+        run.is_set, run.hidden = False, False
+        told[child] += [eyes.excess(run, everyone, 0) for _ in range(2)]
+    # One look may meet a process that is going; one that has ended, or is still being set up, hides nothing.
+    assert told == {7: [None, "memory", "memory", None, None], 8: [None] * 5, 9: [None] * 5}
 
 
 def test_nothing_is_hidden_where_nobody_can_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:

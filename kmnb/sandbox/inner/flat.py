@@ -81,7 +81,7 @@ class Flat:
             ruleset.enforce()
         if self.filtered:
             linux.install_filter(self.filters.get(job.is_kernel) or self._filter(job.is_kernel))
-        messages.send(sock, {"started": True})
+        messages.send(sock, {"started": True, "set": True})
         sock.close()
         variables = job.variables(job.folder, job.artifacts, self.places.search)
         variables[program.TIMEOUT_FUNCTION] = '() {  command timeout --foreground "$@"\n}'

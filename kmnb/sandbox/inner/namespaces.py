@@ -74,6 +74,7 @@ class Namespaces:
         seal.limit_resources(job.limits, others=0)
         linux.no_new_privileges()
         linux.install_filter(self.filters[job.is_kernel])
+        messages.send(sock, {"set": True})
         sock.close()
         variables = job.variables(HOME, ARTIFACTS if job.artifacts else None, self.places.search)
         program.become(job, variables, library=self.places.library, sockets=KERNEL)

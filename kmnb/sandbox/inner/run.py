@@ -78,6 +78,8 @@ class Run:
     """Whether the server keeps the time, since it serves one request after the other."""
     shared_before: int = 0
     """Bytes of memory that processes of the machine shared when the job was handed out."""
+    is_set: bool = False
+    """Whether all that stands around the program is in place; until then its process may be hidden."""
     hidden: bool = False
     """Whether one of its processes was hidden at the last look."""
     given_at: float = 0.0

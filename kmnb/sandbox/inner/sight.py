@@ -59,8 +59,8 @@ class Sight:
             passed = watch.excess(run.limits, pids, everyone=everyone, folders=folders, use=use, grown=grown)
             # The init of namespaces lets nobody look at it.
             hides = self.works and _hides(pids - {run.child} if contained else pids, everyone)
-        # Processes that are still being made are hidden too; no run is at two looks.
-        before, run.hidden = run.hidden, hides and run.started_at is not None
+        # One may have ended since the processes were listed.
+        before, run.hidden = run.hidden, hides and run.is_set
         return passed or ("memory" if before and run.hidden else None)
 
 

@@ -164,7 +164,7 @@ class Spawner:
                 run.sock.close()
                 return
             message, descriptors = told
-            run.leads = run.leads or "leads" in message
+            run.leads, run.is_set = run.leads or "leads" in message, run.is_set or "set" in message
             if "started" in message:
                 run.started_at = time.monotonic()
                 # Should the spawner be killed, the server knows which group is left.
