@@ -15,7 +15,7 @@ SAMPLE_BYTES = 65_536
 """How much of the beginning a guess looks at."""
 _SAMPLE_RECORDS = 100
 _CANDIDATES = (",", "\t", ";", "|")
-_NUMBER = re.compile(r"\s*[-+]?(\d[\d ]*([.,]\d+)?|[.,]\d+)([eE][-+]?\d+)?\s*%?\s*\Z")
+_NUMBER = re.compile(r"\s*+[-+]?(\d[\d ]*+([.,]\d++)?|[.,]\d++)([eE][-+]?\d++)?+\s*+%?\s*+\Z")
 _NAME = re.compile(r"[^\W\d][\w .()/%#'-]{0,60}\Z")
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d([T ].*)?\Z|\s*\d\d?[-/.]\d\d?[-/.]\d\d(\d\d)?\Z")
 

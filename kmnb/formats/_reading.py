@@ -42,6 +42,7 @@ class ContentReader:
     ) -> None:
         given = dialect is not None and (dialect.delimiter or dialect.quote or dialect.header is not None)
         self._structured = structured or bool(given)
+        self._is_reread = False
         self._binary = binary
         self._given = (media_type, name, label)
         self._dialect = dialect or Dialect()
@@ -123,7 +124,8 @@ class ContentReader:
         label = self._dialect.encoding or label
         self.found = detect(data[: head_wanted(data)], media_type=media_type, name=name, encoding=label)
         if self._structured and self.found.format == "text":
-            self.found = replace(self.found, format="csv")
+            # What the store counted and found as lines is not what the rows are.
+            self.found, self._is_reread = replace(self.found, format="csv"), True
         self._decoder = self.found.decoder()
         self._sections = SectionFilter(self._dialect.section)
         self._converter: Splitter | None = None
@@ -182,10 +184,13 @@ class ContentReader:
 
     @property
     def can_resume(self) -> bool:
-        """Whether reading may go on with a record in the middle: the stored bytes are text, and their format can."""
-        if self.found is None or self.found.codec is not None or self.found.encoding not in AS_IS:
+        """Whether reading may go on with a record in the middle.
+
+        The stored bytes are text, their format can, and the beginning has told what every record needs: its columns.
+        """
+        if self.found is None or self._is_reread or self.found.codec is not None or self.found.encoding not in AS_IS:
             return False
-        return hasattr(self._splitter, "resume")
+        return hasattr(self._splitter, "resume") and getattr(self._splitter, "is_begun", True)
 
     def resume(self, number: int, line: int) -> None:
         """Hear that the next stored bytes begin with a record of a number, on a line, both from 0."""

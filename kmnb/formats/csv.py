@@ -68,6 +68,11 @@ class CsvSplitter:
             self._decide(whole=True)
         return self._split(last=True)
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether the columns are known; a header may be longer than the beginning that was read."""
+        return self.columns is not None
+
     def resume(self, number: int, line: int) -> CsvSplitter:
         """Make a splitter that goes on with a record, in this dialect and with these columns.
 

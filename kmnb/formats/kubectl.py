@@ -84,6 +84,11 @@ class TableSplitter:
             return 0
         return self._layout.starts[1]
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether the header was met."""
+        return self._layout is not None
+
     def resume(self, number: int, line: int) -> TableSplitter:
         """Make a splitter that goes on with a row of this table on a line, both from 0."""
         going = TableSplitter()

@@ -16,12 +16,14 @@ from kmnb.core.splitter import LineSplitter
 from kmnb.formats._counting import LineCounter
 from kmnb.formats._description import Description
 
+# No part gives back what it took: a line of blanks, or of anything else, is judged in one go.
 _SAMPLE = re.compile(
-    r'(?P<name>[^\W\d][\w:.]*)?\s*(?:\{(?P<labels>(?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?'
-    r"\s+(?P<value>[-+]?[0-9.][0-9a-fA-F_.xX+-]*|[-+]?(?:[Ii]nf|INF|Infinity)|[Nn]a[Nn]|NAN)"
-    r"(?:\s+(?P<time>-?[0-9.eE+]+))?(?:\s+#.*)?\s*\Z"
+    r'(?P<name>[^\W\d][\w:.]*+)?+(?:\s*+\{(?P<labels>(?:[^"}]|"(?:[^"\\]|\\.)*+")*+)\})?+'
+    r"\s++(?P<value>[-+]?[0-9.][0-9a-fA-F_.xX+-]*+|[-+]?(?:[Ii]nf|INF|Infinity)|[Nn]a[Nn]|NAN)"
+    r"(?:\s++(?P<time>-?[0-9.eE+]++))?+(?:\s++#.*+)?+\s*+\Z"
 )
 _PAIR = re.compile(r'\s*(?:(?P<key>[^\W\d][\w.:]*|"(?:[^"\\]|\\.)*")\s*=\s*)?"(?P<text>(?:[^"\\]|\\.)*)"\s*(?:,|\Z)')
+_END = re.compile(r"[ ,]*+\Z")
 _ESCAPES = {"\\n": "\n", '\\"': '"', "\\\\": "\\"}
 _ESCAPE = re.compile(r"\\.")
 _OWN = ("__name__", "value", "timestamp")
@@ -53,7 +55,7 @@ def read_sample(line: str) -> dict[str, str] | None:
 def _labels(text: str) -> dict[str, str] | None:
     found: dict[str, str] = {}
     at = 0
-    while at < len(text) and text[at:].strip(" ,"):
+    while not _END.match(text, at):
         match = _PAIR.match(text, at)
         if match is None:
             return None

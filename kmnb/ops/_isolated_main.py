@@ -50,7 +50,9 @@ def main() -> None:
         except KmnbError as error:
             _send(sink, b"X", _error(error))
         except (MemoryError, RecursionError) as error:
-            _send(sink, b"X", _error(BoundExceeded("the query", f"{type(error).__name__} in its process", "Use run.")))
+            reason = "needs more memory than it may" if isinstance(error, MemoryError) else "is nested too deeply"
+            fault = BoundExceeded("the query", f"it, or a value, {reason}", "Ask for less, or use run")
+            _send(sink, b"X", _error(fault))
         except Exception as error:
             _send(sink, b"X", _error(ExpressionError("the query", f"{type(error).__name__}: {error}")))
 

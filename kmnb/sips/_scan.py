@@ -23,7 +23,7 @@ _ARRAY_BYTES = 256 * 1024
 _LF = 10
 _META = frozenset(r"\.^$*+?{}[]|()")
 _CODES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\))")
-_TOKENS = re.compile(r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]", re.DOTALL)
+_TOKENS = re.compile(r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*+(?:\]|\\?\Z)", re.DOTALL)
 _SINGLE_LINE = re.compile(r"\(\?[a-zA-Z]*-[a-zA-Z]*m")
 _ASKS_FOR_CR = re.compile(r"\\r|\\x0[dD]|\\x\{0*[dD]\}|\\015|\r")
 

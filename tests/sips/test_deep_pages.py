@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kmnb._bridge import run
 from kmnb.core.index import IndexBuilder
-from kmnb.core.metadata import ObjectInfo
+from kmnb.core.metadata import Attribute, ObjectInfo
 from kmnb.core.records import Dialect
 from kmnb.core.slice import Slice
 from kmnb.formats import _counting, _json_counting
@@ -62,12 +62,13 @@ CONTENTS: dict[str, Callable[[], bytes]] = {
 }  # fmt: skip
 
 
-def info_of(content: bytes, *, indexed: bool, block: int = 5000) -> ObjectInfo:
+def info_of(content: bytes, *, indexed: bool, block: int = 5000, media_type: str | None = None) -> ObjectInfo:
     """Facts of a stored object that was inspected in small blocks, or of a foreign one."""
-    inspector = Inspector()
+    inspector = Inspector(media_type)
     for at in range(0, len(content), block):
         inspector.feed(content[at : at + block])
-    attributes = inspector.finish().attributes() if indexed else {}
+    attributes = {Attribute.CONTENT_TYPE: media_type} if media_type else {}
+    attributes = inspector.finish().attributes() if indexed else attributes
     return ObjectInfo("k", len(content), "sha256:" + hashlib.sha256(content).hexdigest(), attributes=attributes)
 
 
@@ -75,9 +76,11 @@ def sip(area: BytesArea, info: ObjectInfo, name: str, **arguments: Any) -> Slice
     return run(run_sip((area, info), name, arguments))  # type: ignore[arg-type]
 
 
-def pages(content: bytes, name: str, *, indexed: bool, **arguments: Any) -> list[tuple[Slice, int]]:
+def pages(
+    content: bytes, name: str, *, indexed: bool, media_type: str | None = None, **arguments: Any
+) -> list[tuple[Slice, int]]:
     """All pages with what each moved."""
-    info, cursor, found = info_of(content, indexed=indexed), None, []
+    info, cursor, found = info_of(content, indexed=indexed, media_type=media_type), None, []
     while True:
         area = BytesArea(content)
         answer = sip(area, info, name, cursor=cursor, **arguments)
@@ -112,6 +115,23 @@ def test_pages_of_a_selection_are_those_of_a_scan_and_move_little(kind: str, whe
     moved = [moved for _, moved in found[2:]]
     assert max(moved) <= 64 * KIB + 30_000 + 400 * KIB
     assert min(moved) < len(content) * 0.7
+
+
+def test_pages_behind_a_header_that_is_longer_than_the_beginning() -> None:
+    """The columns are not known when the beginning was read: no record in the middle names them."""
+    content = b'"first\n' + b"z" * 70_000 + b'",N\n' + b"".join(b"x,%05d\n" % n for n in range(12_000))
+    arguments = {"columns": ["N"], "limit": 9000, "max_bytes": 10**6, "media_type": "text/csv"}
+    found, plain = (pages(content, "select", indexed=indexed, **arguments) for indexed in (True, False))
+    assert [one.values[0] for one, _ in found] == [{"N": "00000"}, {"N": "09000"}]
+    assert [one.values for one, _ in found] == [one.values for one, _ in plain]
+
+
+def test_pages_of_text_that_is_read_as_one_column_have_each_row_once() -> None:
+    """Stored as text, whose records are its lines; the first of these names the column."""
+    content = b"name\n" + b"".join(b"row-%06d\n" % n for n in range(12_000))
+    found = pages(content, "select", indexed=True, columns=["name"], limit=7000, max_bytes=10**7)
+    assert [one.values[0]["name"] for one, _ in found] == ["row-000000", "row-007000"]
+    assert (found[-1][0].values[-1]["name"], found[-1][0].total) == ("row-011999", 12_000)
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,11 @@ def test_an_output_that_is_too_deep_says_so() -> None:
         sip_bytes(content, "jq", {"program": ". as $x | $x"})
 
 
+def test_a_program_that_is_too_deep_says_so() -> None:
+    with pytest.raises(BoundExceeded, match="is nested too deeply"):
+        sip_bytes(b"1", "jq", {"program": '"\\(' * 2000})
+
+
 @pytest.mark.parametrize("digits", [4300, 4301, 20_000])
 def test_an_integer_with_more_digits_than_python_reads_is_their_text(digits: int) -> None:
     text = "7" * digits
