@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from kmnb.core.metadata import Attribute, ObjectInfo
+from kmnb.core.metadata import Attribute, ObjectInfo, json_in, number_in
 from kmnb.errors import BadRequest, clip
 
 SUFFIX = ".metadata.json"
@@ -82,8 +82,8 @@ def _schema(told: Mapping[str, str], media_type: str) -> dict[str, Any]:
     if isinstance(columns, list):
         schema["columns"] = [column.get("name") for column in columns if isinstance(column, Mapping)]
         schema["fields"] = columns
-    rows = told.get(Attribute.ROWS)
-    return schema | ({"rows": int(rows)} if rows is not None and rows.isdigit() else {})
+    rows = number_in(told.get(Attribute.ROWS))
+    return schema | ({"rows": rows} if rows is not None else {})
 
 
 def _stamp(moment: datetime | None) -> float | None:
@@ -91,8 +91,5 @@ def _stamp(moment: datetime | None) -> float | None:
 
 
 def _object(text: str | None) -> dict[str, Any]:
-    try:
-        value = json.loads(text) if text else {}
-    except ValueError:
-        return {}
+    value = json_in(text)
     return value if isinstance(value, dict) else {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Any
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -32,6 +33,21 @@ class Attribute(StrEnum):
     IDENTITY = "identity"
     METADATA = "metadata"
     ADK = "adk"
+
+
+def number_in(text: str | None) -> int | None:
+    """Read an attribute that counts something; None where it holds no such number. Anybody may have written it."""
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def json_in(text: str | None) -> Any:
+    """Read an attribute that holds JSON; None where it does not. Anybody may have written it."""
+    import json
+
+    try:
+        return json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        return None
 
 
 class Area(StrEnum):

@@ -10,7 +10,7 @@ from typing import Any
 from kmnb.core.addresses import discussion_uri
 from kmnb.core.envelope import BUCKETS, SCHEMA_VERSION, Envelope
 from kmnb.core.keys import DiscussionKey
-from kmnb.core.metadata import Area, Attribute, ObjectInfo
+from kmnb.core.metadata import Area, Attribute, ObjectInfo, json_in, number_in
 from kmnb.errors import DigestMismatch
 
 
@@ -121,8 +121,11 @@ class HandleFacts:
 
     @property
     def _exit_code(self) -> int | None:
-        number = self._number(Attribute.EXIT_CODE)
-        return number if number is not None or self._envelope is None else self._envelope.exit_code
+        text = self._attributes.get(Attribute.EXIT_CODE, "")
+        number = number_in(text.removeprefix("-"))
+        if number is not None:
+            return -number if text.startswith("-") else number
+        return None if self._envelope is None else self._envelope.exit_code
 
     @property
     def preview(self) -> str | None:
@@ -173,18 +176,9 @@ class HandleFacts:
         return self._info.attributes if self._info is not None else {}
 
     def _number(self, name: Attribute) -> int | None:
-        text = self._attributes.get(name)
-        try:
-            return int(text) if text is not None else None
-        except ValueError:
-            return None
+        return number_in(self._attributes.get(name))
 
 
 def _texts(text: str | None) -> tuple[str, ...] | None:
-    import json
-
-    try:
-        value = json.loads(text) if text is not None else None
-    except ValueError:
-        return None
+    value = json_in(text)
     return tuple(map(str, value)) if isinstance(value, list) else None

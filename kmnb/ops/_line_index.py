@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
 from collections.abc import Sequence
 
 from kmnb.core.bounds import LINE_MAX_BYTES
 from kmnb.core.index import CHECK_BYTES, Entry, Index
-from kmnb.core.metadata import Attribute, ObjectInfo
+from kmnb.core.metadata import Attribute, ObjectInfo, json_in, number_in
 from kmnb.core.ranges import Facts
 from kmnb.formats._counting import LineCounter
 from kmnb.formats._detect import Detection
@@ -68,16 +67,15 @@ async def place_holds(index: Index, offset: int, reader: WindowReader) -> bool:
 
 def stored_number(info: ObjectInfo, name: Attribute) -> int | None:
     """Give a number that was stored with an object; None where there is none that can be one."""
-    text = info.attributes.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+    return number_in(info.attributes.get(name))
 
 
 def left_out(info: ObjectInfo) -> tuple[int, list[str]]:
     """Tell what the stored number of records leaves out: how many bad records, and of which sections the first was."""
+    told = json_in(info.attributes.get(Attribute.LEFT_OUT)) or {}
     try:
-        told = json.loads(info.attributes.get(Attribute.LEFT_OUT) or "{}")
         return max(0, int(told.get("records", 0))), [str(name) for name in told.get("sections", ())]
-    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
+    except (ValueError, TypeError, AttributeError, OverflowError):
         # Anybody may have written the attribute.
         return 0, []
 

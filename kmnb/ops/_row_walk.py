@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from kmnb.core.metadata import Attribute, ObjectInfo
+from kmnb.core.metadata import Attribute, ObjectInfo, number_in
 from kmnb.core.records import Batch
 from kmnb.formats._reading import ContentReader
 from kmnb.ops._resuming import find_place
@@ -44,8 +44,7 @@ class RowWalk:
     @property
     def total(self) -> int | None:
         """Records in all, where the store knows."""
-        text = self._info.attributes.get(Attribute.ROWS)
-        return int(text) if text is not None and text.isdigit() else None
+        return number_in(self._info.attributes.get(Attribute.ROWS))
 
     @property
     def is_ranged(self) -> bool:

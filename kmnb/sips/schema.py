@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from kmnb.core.bounds import KIB
 from kmnb.core.describe import Example, Operation, Param
 from kmnb.core.lenient import told
+from kmnb.core.metadata import json_in
 from kmnb.core.records import Batch, Problem
 from kmnb.core.shape import ColumnTypes, PathTypes
 from kmnb.core.slice import Slice
@@ -185,10 +185,8 @@ class SchemaSip:
         Returns:
             The answer; None when the stored schema is not what was asked for.
         """
-        try:
-            columns = tuple(json.loads(stored)["columns"])
-        except (ValueError, KeyError, TypeError):
-            return None
+        told = json_in(stored)
+        columns = tuple(found) if isinstance(told, dict) and isinstance(found := told.get("columns"), list) else ()
         known = {"name", "type", "nullable", "source_type"}
         if not columns or not all(isinstance(column, dict) and known <= set(column) for column in columns):
             return None
