@@ -53,9 +53,10 @@ before = standing()
 
 SETTLED = """
 deadline = time.monotonic() + 10
-while standing() - before and time.monotonic() < deadline:
+# Rounds in the background come and go: what is told is what the last look found.
+while (left := standing() - before) and time.monotonic() < deadline:
     time.sleep(0.05)
-print(sorted(standing() - before), [a.key.rpartition('/')[2] for a in ws.list()], art.head(1).values)
+print(sorted(left), [a.key.rpartition('/')[2] for a in ws.list()], art.head(1).values)
 """
 
 

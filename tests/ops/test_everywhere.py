@@ -98,10 +98,10 @@ from kmnb import _bridge
 assert art.head(1).values == ["x"]
 del art
 deadline = time.monotonic() + 30
-while len(_bridge._closers) > 1 and time.monotonic() < deadline:
+while (kept := len(_bridge._closers)) > 1 and time.monotonic() < deadline:
     gc.collect()  # again and again: a background round may hold what it works on
     time.sleep(0.01)
-print(len(_bridge._closers))
+print(kept)
 """
 
 
