@@ -23,6 +23,9 @@ RETRY_SECONDS = 60.0
 ENDING_SECONDS = 0.5
 """How long the end waits for background work that was told to stop."""
 
+_NO_MORE_THREADS = "cannot schedule new futures"
+"""What asyncio's pool of threads says once the interpreter has begun to end, a moment before workspaces are ended."""
+
 _endings: set[asyncio.Task[None]] = set()
 _log = logging.getLogger("kmnb")
 
@@ -79,6 +82,10 @@ async def _watch_over(reference: weakref.ref[Context]) -> None:
             _log.log(level, "background work of %s: %s", context.backend.url, error)
             failed = True
             pause = min(pause, RETRY_SECONDS)
+        except RuntimeError as error:
+            if _NO_MORE_THREADS not in str(error):
+                raise
+            return
         # Sleeping must not keep a workspace that nobody holds.
         del context
 

@@ -46,3 +46,24 @@ def test_only_a_store_that_stays_away_is_worth_a_warning(
     told = [record for record in caplog.records if "it went away" in record.getMessage()]
     assert len(told) == failures
     assert sum(record.levelno == logging.WARNING for record in told) == warnings
+
+
+@pytest.mark.parametrize("reason", ["cannot schedule new futures after interpreter shutdown", "another"])
+def test_a_round_that_the_interpreters_end_overtakes_is_the_last(
+    ws: Workspace, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refused(context: Any) -> None:
+        raise RuntimeError(reason)
+
+    async def story() -> None:
+        for task in ws.context.live.tasks:
+            task.cancel()
+        monkeypatch.setattr(background, "_tell_coordinator", refused)
+        monkeypatch.setattr(background, "FIRST_SECONDS", 0)
+        await asyncio.wait_for(background._watch_over(weakref.ref(ws.context)), 10)
+
+    if reason == "another":
+        with pytest.raises(RuntimeError, match=reason):
+            run(story())
+    else:
+        run(story())
